@@ -1,0 +1,1 @@
+"""From meaning to code: passes, loop IR, schedules, emitters, targets and bundles."""

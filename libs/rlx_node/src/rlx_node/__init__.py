@@ -1,0 +1,1 @@
+"""The shell around an actor: data plane, HTTP and gRPC apps, heartbeat and reconcile."""

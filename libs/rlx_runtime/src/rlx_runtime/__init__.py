@@ -1,0 +1,1 @@
+"""Running a bundle: devices, executor, thread team and profiler, without a compiler."""

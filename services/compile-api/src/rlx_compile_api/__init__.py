@@ -1,0 +1,1 @@
+"""Uploads, models, deployments, compile jobs, artifacts and profiles: the owner of the database."""

@@ -1,0 +1,1 @@
+"""The Global State Service: who is there, with what, and how loaded."""

@@ -1,0 +1,1 @@
+"""The front door for inference: a node actor that has no device."""

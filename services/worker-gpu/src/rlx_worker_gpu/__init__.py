@@ -1,0 +1,1 @@
+"""A node for OpenCL, CUDA and other accelerators."""
