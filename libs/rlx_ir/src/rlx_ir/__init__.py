@@ -1,0 +1,1 @@
+"""The RLX language: types, ops, parser, printer, verifier and interpreter."""
