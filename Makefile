@@ -71,6 +71,6 @@ test: setup lint ## lint, then every test; COVERAGE= (empty) runs them without t
 fuzz: setup ## every property test with many more examples
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
-clean: ## all that is not in git, but the environment
+clean: ## remove what builds, checks and tests leave; the environment stays
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -not -path '*/node_modules/*' -prune -exec rm -rf {} +
