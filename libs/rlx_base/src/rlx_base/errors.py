@@ -1,0 +1,299 @@
+"""Every error a user of RLX can meet: one table of codes, one exception tree built on it.
+
+```
+RlxError
+├── TextError       E0xx  the text of a program and its parsing
+├── VerifyError     E1xx  types and verification
+├── CompileError    E2xx  compilation and targets
+├── ArtifactError   E3xx  bundles and signatures
+├── RequestError    E4xx  requests to a service
+├── ClusterError    E5xx  nodes, devices and the cluster
+└── InternalError   E9xx  a fault of RLX itself
+```
+
+An error says in one line what is wrong with what, and in one line what to do. HTTP answers carry the same code in
+an `application/problem+json` body; the documentation page is generated from `TABLE`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from rlx_base.span import Span
+
+__all__ = [
+    "TABLE",
+    "ArtifactError",
+    "ClusterError",
+    "CompileError",
+    "ErrorKind",
+    "InternalError",
+    "RequestError",
+    "RlxError",
+    "TextError",
+    "VerifyError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """One row of the table. `text` and `help` are `str.format` templates over the fields given when it is raised."""
+
+    code: str
+    text: str
+    help: str
+    status: int
+
+
+def _table(*rows: tuple[str, int, str, str]) -> dict[str, ErrorKind]:
+    table: dict[str, ErrorKind] = {}
+    for code, status, text, hint in rows:
+        assert code not in table, f"{code} stands twice in the error table"
+        table[code] = ErrorKind(code, text, hint, status)
+    return table
+
+
+# code, HTTP status, what is wrong, what to do
+TABLE: Final[dict[str, ErrorKind]] = _table(
+    # --- E0xx: text and parsing
+    # --- E1xx: types and verification
+    # --- E2xx: compilation and targets
+    # --- E3xx: artifacts
+    (
+        "E301",
+        422,
+        "artifact rejected: the manifest of {source} cannot be used: {why}",
+        "the folder is not a bundle, or was changed after it was written; compile or fetch it again",
+    ),
+    (
+        "E302",
+        422,
+        "artifact rejected: expected bundle format {expected}, found {found}",
+        "it was written by another version of RLX; compile it again with this one",
+    ),
+    (
+        "E303",
+        422,
+        "artifact rejected: expected digest {expected}, found {found}",
+        "this is not the bundle that was asked for; fetch it again",
+    ),
+    (
+        "E304",
+        422,
+        "artifact rejected: file {name}: expected {expected}, found {found}",
+        "the file was changed or cut short after it was written; compile or fetch the bundle again",
+    ),
+    (
+        "E305",
+        422,
+        "artifact rejected: expected ABI version {expected}, found {found}",
+        "it was compiled for another runtime; compile it again with this version of RLX",
+    ),
+    (
+        "E306",
+        422,
+        "artifact rejected: expected a CPU with {expected}, found {found}",
+        "compile it for a level that this host has: `rlx compile --cpu {level}`",
+    ),
+    (
+        "E307",
+        422,
+        "artifact rejected: the archive is not a packed bundle: {why}",
+        "bundles are packed by RLX: stored, sorted, the manifest first",
+    ),
+    (
+        "E308",
+        409,
+        "{directory} is not empty and holds no bundle",
+        "name another folder; RLX replaces only what it wrote itself",
+    ),
+    (
+        "E309",
+        422,
+        "artifact rejected: {name} cannot be loaded: {why}",
+        "it was built for another machine, or is not the code of a bundle; compile it again for this host",
+    ),
+    (
+        "E310",
+        422,
+        "artifact rejected: expected {expected}, found {found}",
+        "this runtime cannot run that part of the bundle; `rlx --version -v` shows what it can",
+    ),
+    # --- E4xx: requests
+    ("E410", 400, "dtype {dtype!r} cannot be sent here", "one of {known}"),
+    (
+        "E411",
+        400,
+        "tensor {name!r} {what}",
+        "`dtype`, `shape` and the elements must agree; base64 holds little-endian row-major bytes",
+    ),
+    (
+        "E412",
+        404,
+        "model {model!r} is not known here",
+        "`rlx models` lists the models; `rlx deploy` brings one to the nodes",
+    ),
+    ("E413", 404, "model {model!r} has no {what} deployed", "deployed: {known}"),
+    (
+        "E414",
+        503,
+        "model {model!r} is not loaded yet: {why}",
+        "ask again in a moment; `rlx deploy` and `rlx jobs` show how far it is",
+    ),
+    ("E415", 400, "model {model!r}: {what}", "its inputs are {inputs}"),
+    (
+        "E416",
+        503,
+        "no node can take this request now: {why}",
+        "ask again in a moment; `rlx nodes` shows which nodes live and how loaded they are",
+    ),
+    ("E417", 504, "deadline exceeded: {phase} took longer than {limit}", "raise {setting}"),
+    (
+        "E418",
+        401,
+        "this route needs a key",
+        "send it as `Authorization: Bearer KEY`; clients read it from RLX_API_KEY",
+    ),
+    ("E419", 400, "the request cannot be read: {what}", "see /docs for what this route takes"),
+    ("E420", 501, "{what} is not supported by this server", "{hint}"),
+    (
+        "E421",
+        409,
+        "schedule_hint requires {devices}, where model {model!r} is not loaded",
+        "it is loaded on {loaded}; without `required` the hint is a preference",
+    ),
+    ("E422", 404, "there is no {what}", "see /docs for the routes and `rlx nodes` for the nodes"),
+    # --- E5xx: cluster
+    (
+        "E501",
+        409,
+        "node {node!r} is not known here in life {incarnation}",
+        "the node registers again by itself; nothing to do",
+    ),
+    (
+        "E502",
+        503,
+        "Failed to connect to GSS at {url}: {reason}",
+        "tried {tried}, again every {retry}; the node keeps serving with the view it has",
+    ),
+    (
+        "E503",
+        502,
+        "node {node!r} did not answer: {reason}",
+        "the request is retried on another node; `rlx nodes` shows which live",
+    ),
+    (
+        "E504",
+        500,
+        "the executor of {device} ended while it ran {model!r}: {reason}",
+        "it restarts by itself; a model that does this every time has a faulty kernel",
+    ),
+    ("E505", 400, "configuration {where}: {what}", "{hint}"),
+    (
+        "E506",
+        503,
+        "compile-api at {url} cannot be reached: {reason}",
+        "the node keeps serving what it has; check cluster.api",
+    ),
+    ("E507", 503, "node {node!r} is {state}", "ask another node, or this one again in a moment"),
+    ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
+    # --- E9xx: internal
+    ("E900", 500, "internal error: {what}", "this is a fault of RLX; please report it with this text"),
+)
+
+
+class RlxError(Exception):
+    """Base of every error that RLX raises for its users.
+
+    `code` names a row of `TABLE`; the keyword fields fill its templates. `at` is where in a program's text it
+    happened, `help` replaces the table's second line where the place knows better, `caused_by` keeps the words of
+    a driver or library, since users search for those too.
+    """
+
+    series: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        code: str,
+        /,
+        *,
+        at: Span | None = None,
+        help: str | None = None,
+        caused_by: str | None = None,
+        **fields: object,
+    ) -> None:
+        kind = TABLE[code]
+        if not code.startswith(self.series):
+            raise ValueError(f"{code} is not raised as {type(self).__name__}")
+        self.code = f"RLX-{code}"
+        self.status = kind.status
+        self.message = kind.text.format(**fields)
+        self.help = help if help is not None else kind.help.format(**fields)
+        self.at = at
+        self.caused_by = caused_by
+        self.fields = fields
+        super().__init__(self.message)
+
+    def render(self, source: str | None = None) -> str:
+        """The error as a user reads it: place, code, text, the source line with a caret, and what to do.
+
+        `source` is the whole text of the file that `at` points into; without it the caret is left out.
+        """
+        place = f"{self.at.file}:{self.at.line}:{self.at.column}: " if self.at else ""
+        lines = [f"{place}error[{self.code}]: {self.message}"]
+        rows = source.splitlines() if source is not None else []
+        if self.at and 0 < self.at.line <= len(rows):
+            row = rows[self.at.line - 1]
+            width = max(1, min(self.at.end_column, len(row) + 1) - self.at.column)
+            lines.append(f"{self.at.line:>5} | {row}")
+            lines.append(f"      | {' ' * (self.at.column - 1)}{'^' * width}")
+        if self.caused_by:
+            lines.append(f"   caused by: {self.caused_by}")
+        lines.append(f"   help: {self.help}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class TextError(RlxError):
+    """The text of a program cannot be read."""
+
+    series = "E0"
+
+
+class VerifyError(RlxError):
+    """A program was read but does not hold together: shapes, dtypes, layouts, affinities."""
+
+    series = "E1"
+
+
+class CompileError(RlxError):
+    """A program that holds together cannot be compiled for this target."""
+
+    series = "E2"
+
+
+class ArtifactError(RlxError):
+    """A bundle was refused: digest, ABI, CPU features or signature do not match."""
+
+    series = "E3"
+
+
+class RequestError(RlxError):
+    """A request to a service is wrong, or cannot be taken now."""
+
+    series = "E4"
+
+
+class ClusterError(RlxError):
+    """A node, a device or the cluster's state is not what the request needs."""
+
+    series = "E5"
+
+
+class InternalError(RlxError):
+    """A fault of RLX itself."""
+
+    series = "E9"
