@@ -58,6 +58,39 @@ def _table(*rows: tuple[str, int, str, str]) -> dict[str, ErrorKind]:
 TABLE: Final[dict[str, ErrorKind]] = _table(
     # --- E0xx: text and parsing
     # --- E1xx: types and verification
+    ("E101", 422, "unknown op {name!r}{hint}", "`rlx` ops are listed in the language reference"),
+    (
+        "E102",
+        422,
+        "{op}: unknown attribute {name!r}{hint}",
+        "the attributes of an op are listed in the language reference",
+    ),
+    ("E103", 422, "{op}: {name} is {expected}, not {value!r}", "give the attribute a value of that kind"),
+    ("E104", 422, "{op}: attribute {name!r} is missing", "give it by name: {name}=…"),
+    ("E105", 422, "{name!r} is already defined in line {line}", "give the new value a name of its own"),
+    ("E106", 422, "{op} gives {results} results, bound to {names} names", "bind as many names as the op has results"),
+    ("E107", 422, "{name!r} is a {type}, where a tensor is needed", "take its element out first"),
+    ("E108", 422, "two outputs are called {name!r}", "give each output a name of its own"),
+    (
+        "E109",
+        422,
+        "module {name!r} takes ({taken}) and is given ({given})",
+        "pass values of the types that it declares",
+    ),
+    ("E110", 422, "{op}: {what}", "{fix}"),
+    ("E111", 422, "{op}: operand {name!r} is missing", "give it by position or by name"),
+    (
+        "E120",
+        422,
+        "layout {layout!r} does not fit a tensor of rank {rank}",
+        "write each axis letter once, as in NHWC, HWIO or NCHW16c",
+    ),
+    (
+        "E121",
+        422,
+        "memory_affinity: {what}",
+        'write it like {{"location": "DDR", "bandwidth": "32GB/s", "coherence": "MESI"}}',
+    ),
     # --- E2xx: compilation and targets
     # --- E3xx: artifacts
     (
