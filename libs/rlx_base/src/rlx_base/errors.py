@@ -197,6 +197,21 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "it is loaded on {loaded}; without `required` the hint is a preference",
     ),
     ("E422", 404, "there is no {what}", "see /docs for the routes and `rlx nodes` for the nodes"),
+    ("E430", 404, "{what} is not known", "{hint}"),
+    ("E431", 413, "the body is over the limit of {limit}", "send less, or raise {setting} of the service"),
+    ("E432", 415, "content type {type!r} is not taken here", "send {expected}"),
+    ("E433", 422, "the request does not hold together: {what}", "see /docs for what this route takes"),
+    ("E434", 409, "attempt {attempt} of task {task} is over: {why}", "drop the message; nothing else is to be done"),
+    ("E435", 400, "the cursor {cursor!r} is not one of ours", "pass `next` of the page before, unchanged"),
+    ("E436", 422, "the upload cannot be used: {what}", "send one `model` (.rlx or .rlxz) and its `weights` files"),
+    (
+        "E437",
+        422,
+        "the upload was refused: {what} took more than {limit}",
+        "the text or its constants are too large for this service",
+    ),
+    ("E438", 403, "{what}", "set RLX_API_KEY for use from other hosts or pages"),
+    ("E439", 405, "{method} is not allowed here", "see /docs for the methods of each route"),
     # --- E5xx: cluster
     (
         "E501",
@@ -231,6 +246,16 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E507", 503, "node {node!r} is {state}", "ask another node, or this one again in a moment"),
     ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
+    (
+        "E530",
+        500,
+        "task {task} was lost {losses} times: each time its worker died, fell silent or gave it up",
+        "the log of the compile worker says why; post the job again once it is repaired",
+    ),
+    ("E531", 503, "the {service} cannot be reached at {url}: {reason}", "it may be starting; ask again in a moment"),
+    ("E532", 503, "the compile worker gave the attempt up: {why}", "the task is tried again by itself"),
+    ("E533", 500, "the artifact store has no file for {digest}", "restore it from a backup, or compile again"),
+    ("E534", 507, "the artifact store cannot be written: {reason}", "free space in {folder}"),
     # --- E9xx: internal
     ("E900", 500, "internal error: {what}", "this is a fault of RLX; please report it with this text"),
 )

@@ -4,14 +4,14 @@
 |---|---|
 | `GET /v1/models`, `/{name}` | `Page[Model]`, `Model` |
 | `GET /v1/models/{name}/versions`, `/{version}` | `Page[ModelVersion]`, `ModelVersion` |
-| `POST /v1/models/{name}/versions` | multipart (`model`, `weights` …) or a body of `.rlxz` → 201 `ModelVersion`, 200 if known |
+| `POST /v1/models/{name}/versions` | multipart (`model`, `weights` …) or an `.rlxz` → 201 (200: known) `ModelVersion` |
 | `POST /v1/compile` | `CompileRequest` → 202 `Job` + Location |
 | `GET /v1/jobs[?cursor&limit&state&model]`, `/{id}` | `Page[Job]`, `Job` |
 | `GET /v1/jobs/{id}/events` | server-sent events, each a `JobEvent`; `Last-Event-ID` replays |
 | `POST /v1/jobs/{id}/cancel` | 200 `Job`, as often as one likes |
 | `GET /v1/artifacts[?model&version&target&cpu]`, `/{digest}` | `Page[Artifact]`, `Artifact` |
 | `GET /v1/artifacts/{digest}/bundle` | the zip |
-| `GET /v1/deployments[?version&wait]` | `DeploymentList`; held up to `wait` seconds until its version is above `version` |
+| `GET /v1/deployments[?version&wait]` | `DeploymentList`; held up to `wait` seconds while its version is `version` |
 | `PUT`, `GET`, `DELETE /v1/deployments/{name}` | `DeploymentRequest` → `Deployment`; 204 |
 | `POST /v1/profiles[?model&note]` | Chrome-trace JSON → 201 `Profile` |
 | `GET /v1/profiles`, `/{id}`, `/{id}/trace` | `Page[Profile]`, `Profile`, the JSON |
