@@ -1,11 +1,14 @@
-"""The native ABI, version 1: how a runtime calls compiled code, as one table that gives both the ctypes mirror and the C header.
+"""The native ABI, version 1: how a runtime calls compiled code.
 
-A compiled model exports `int32_t rlx_main(const rlx_call *call)`. It is SPMD: every member of a thread team calls it
-once per inference with its own `thread_index`, works on its share of each kernel and meets the others at the barrier.
-The struct is sized and versioned, so that fields can be added at its end without a new entry point.
+One table gives both the ctypes mirror and the C header, and the header asserts that a C compiler agrees.
 
-Everything that the code may call back is the address of a C function (libc's `sched_yield`, `clock_gettime`): a Python
-callback would need the interpreter's lock in the middle of a kernel.
+A compiled model exports `int32_t rlx_main(const rlx_call *call)`. It is SPMD: every member of a thread team
+calls it once per inference with its own `thread_index`, works on its share of each kernel and meets the
+others at the barrier. The struct is sized and versioned, so that fields can be added at its end without a new
+entry point.
+
+Everything that the code may call back is the address of a C function (libc's `sched_yield`, `clock_gettime`):
+a Python callback would need the interpreter's lock in the middle of a kernel.
 """
 
 from __future__ import annotations
@@ -127,9 +130,9 @@ def _struct(name: str, table: tuple[_Field, ...], mirror: type[ctypes.Structure]
 
 
 def header() -> str:
-    """The text of `rlx_kernel.h`: C11 and C++11, freestanding; the same for every bundle of this ABI version."""
+    """The text of `rlx_kernel.h`: C11 and C++11, freestanding; the same for all bundles of this ABI version."""
     lines = [
-        f"/* The native ABI of RLX, version {ABI_VERSION}. Generated; the same for every bundle of this version. */",
+        f"/* The native ABI of RLX, version {ABI_VERSION}. Generated, and the same in every bundle. */",
         "#ifndef RLX_KERNEL_H",
         "#define RLX_KERNEL_H",
         "#include <stddef.h>",

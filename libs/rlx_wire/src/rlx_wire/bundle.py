@@ -1,8 +1,8 @@
 """Bundles on disk and on the wire: written whole or not at all, checked file by file, unpacked without trust.
 
-A bundle is a directory of plain files beside its `manifest.json`. It travels as a *stored* zip with sorted names and
-fixed times, so that packing the same bundle twice gives the same bytes. A file that the manifest does not list (a
-signature, a profile) is left alone: nothing reads it, nothing packs it.
+A bundle is a directory of plain files beside its `manifest.json`. It travels as a *stored* zip with sorted
+names and fixed times, so that packing the same bundle twice gives the same bytes. A file that the manifest
+does not list (a signature, a profile) is left alone: nothing reads it, nothing packs it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class UnpackLimits:
 def write_bundle(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> str:
     """Writes `files` and the manifest that lists them as `directory`, atomically; gives the bundle's digest.
 
-    Readers see the old bundle, or none, or the whole new one. Raises E308 where `directory` holds something else.
+    Readers see the old bundle, or none, or the whole new one. Raises E308 where `directory` holds something
+    else.
     """
     with _appearing(directory) as fresh:
         entries = {}
@@ -62,7 +63,7 @@ def write_bundle(directory: Path, manifest: Manifest, files: Mapping[str, bytes 
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a bundle directory, checked in itself; the files are not looked at. Raises E301, E302, E305."""
+    """The manifest of a bundle directory; its files are not looked at. Raises E301, E302, E305."""
     try:
         with (directory / MANIFEST).open("rb") as stream:
             data = stream.read(MAX_MANIFEST_BYTES + 1)
@@ -72,7 +73,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def verify_bundle(directory: Path, expected_digest: str | None = None) -> Manifest:
-    """Checks the digest of the bundle and of each of its files. Raises E301–E305 with what was expected and found."""
+    """Checks the digests of the bundle and of each file. Raises E301–E305: expected and found."""
     manifest = read_manifest(directory)
     if expected_digest is not None and manifest.digest != expected_digest:
         raise ArtifactError("E303", expected=expected_digest, found=manifest.digest)
@@ -87,7 +88,7 @@ def verify_bundle(directory: Path, expected_digest: str | None = None) -> Manife
 
 
 def stream_bundle(directory: Path, output: BinaryIO) -> Manifest:
-    """Writes the bundle's archive to `output`, in constant memory. The manifest comes first; then names in order."""
+    """Writes the bundle's archive to `output` in constant memory: the manifest, then names in order."""
     manifest = read_manifest(directory)
     with zipfile.ZipFile(output, "w", zipfile.ZIP_STORED) as archive:
         for name in (MANIFEST, *sorted(manifest.files)):
@@ -101,7 +102,7 @@ def stream_bundle(directory: Path, output: BinaryIO) -> Manifest:
 
 
 def pack_bundle(directory: Path) -> bytes:
-    """The bundle's archive as bytes, for bundles that fit in memory twice; `stream_bundle` has no such need."""
+    """The bundle's archive as bytes; `stream_bundle` needs no such memory."""
     output = io.BytesIO()
     stream_bundle(directory, output)
     return output.getvalue()
@@ -113,7 +114,7 @@ def unpack_bundle(
     expected_digest: str | None = None,
     limits: UnpackLimits | None = None,
 ) -> Manifest:
-    """Unpacks an archive that may be hostile into `directory`, atomically, and checks every byte against its manifest.
+    """Unpacks an archive that may be hostile into `directory`, atomically, and checks every byte.
 
     Raises E307 for an archive that is not one of ours, E301–E305 for one whose contents do not match.
     """
@@ -127,9 +128,7 @@ def unpack_bundle(
             raise ArtifactError("E307", why=str(error) or "it ends too early") from None
 
 
-def _unpack(
-    archive: zipfile.ZipFile, directory: Path, expected_digest: str | None, limits: UnpackLimits
-) -> Manifest:
+def _unpack(archive: zipfile.ZipFile, directory: Path, expected_digest: str | None, limits: UnpackLimits) -> Manifest:
     entries = archive.infolist()
     if not entries or entries[0].filename != MANIFEST:
         raise ArtifactError("E307", why=f"{MANIFEST} is not its first entry")
@@ -168,7 +167,8 @@ def _unpack(
 def _refuse_large_directory(stream: BinaryIO, limits: UnpackLimits) -> None:
     """Bounds the archive's list of entries *before* `zipfile` reads all of it into memory.
 
-    Our archives end with the 22 bytes of the end record (and, beyond 4 GiB, the 20 + 56 bytes of its 64-bit forms before it).
+    Our archives end with the 22 bytes of the end record (and, beyond 4 GiB, the 20 + 56 bytes of its 64-bit
+    forms before it).
     """
     size = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, size - 98))
@@ -188,7 +188,7 @@ def _refuse_large_directory(stream: BinaryIO, limits: UnpackLimits) -> None:
 
 @contextmanager
 def _appearing(directory: Path) -> Iterator[Path]:
-    """A new folder beside `directory` that takes its place when the block ends well, and vanishes when it does not."""
+    """A new folder that takes the place of `directory` when the block ends well, and else vanishes."""
     directory = Path(os.path.abspath(directory))
     directory.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
@@ -203,7 +203,7 @@ def _appearing(directory: Path) -> Iterator[Path]:
 
 
 def _take_place(fresh: Path, directory: Path) -> None:
-    """Renames `fresh` to `directory`, over an empty folder or an older bundle; the very same bundle is left as it is."""
+    """Renames `fresh` to `directory`, over an empty folder or another bundle; the same one stays."""
     try:
         fresh.rename(directory)
     except OSError:
@@ -223,7 +223,7 @@ def _take_place(fresh: Path, directory: Path) -> None:
 
 
 def _same_bundle(directory: Path, manifest: bytes) -> bool:
-    """Whether `directory` holds, whole, the bundle with these manifest bytes: then another process was faster."""
+    """Whether `directory` holds this very bundle, whole: then another process was faster."""
     try:
         return verify_bundle(directory).to_bytes() == manifest
     except ArtifactError:
@@ -264,9 +264,7 @@ def _digest(stream: BinaryIO) -> FileEntry:
 
 def _check(name: str, expected: FileEntry, found: FileEntry) -> None:
     if expected.bytes != found.bytes:
-        raise ArtifactError(
-            "E304", name=name, expected=f"{expected.bytes} bytes", found=f"{found.bytes} bytes"
-        )
+        raise ArtifactError("E304", name=name, expected=f"{expected.bytes} bytes", found=f"{found.bytes} bytes")
     if expected.sha256 != found.sha256:
         raise ArtifactError(
             "E304", name=name, expected=f"sha256 {expected.sha256[:12]}…", found=f"{found.sha256[:12]}…"

@@ -1,7 +1,7 @@
-"""Named CPU levels and the features each one promises: what an artifact is compiled for and what a host must have.
+"""Named CPU levels and the features each promises: what code is compiled for and what a host must have.
 
-Names are LLVM's, since the compiler hands them to LLVM; the table also says what Linux calls them in /proc/cpuinfo. A
-bundle lists the features of its level, and runs on any CPU that has them all.
+Names are LLVM's, since the compiler hands them to LLVM; the table also says what Linux calls them in
+/proc/cpuinfo. A bundle lists the features of its level, and runs on any CPU that has them all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["LEVELS", "CpuLevel", "features_in_cpuinfo", "host_features", "level_
 
 @dataclass(frozen=True, slots=True)
 class CpuLevel:
-    """A CPU that code can be compiled for. `machine` is `platform.machine()` of the hosts that may have it."""
+    """A CPU that code can be compiled for. `machine` is `platform.machine()` of the hosts that have it."""
 
     name: str
     machine: str
@@ -68,7 +68,7 @@ _LINE: Final = {"x86_64": "flags", "aarch64": "Features", "riscv64": "isa"}
 
 
 def features_in_cpuinfo(text: str, machine: str) -> frozenset[str]:
-    """The features that *every* processor in a /proc/cpuinfo has, by LLVM's names. A thread may run on any of them."""
+    """What *every* processor in a /proc/cpuinfo has, by LLVM's names: a thread may run on any of them."""
     rows = [
         value.split()
         for key, _, value in (line.partition(":") for line in text.splitlines())
@@ -92,7 +92,7 @@ def host_features() -> frozenset[str]:
 
 
 def level_for(features: frozenset[str], machine: str) -> CpuLevel:
-    """The strongest named level that a CPU with these features has. Raises KeyError for a machine without levels."""
+    """The strongest level that a CPU with these features has. KeyError for a machine without levels."""
     levels = [level for level in LEVELS.values() if level.machine == machine]
     if not levels:
         raise KeyError(machine)

@@ -1,7 +1,8 @@
 """The manifest of a bundle: what was compiled, for which CPU, how it is called, and the digest of every file.
 
-A bundle is named by the SHA-256 of its manifest's bytes, so the bytes are canonical: sorted keys, no spaces, UTF-8, one
-newline at the end. Nothing in it may tell when, where or by whom the bundle was made: the same source gives the same digest.
+A bundle is named by the SHA-256 of its manifest's bytes, so the bytes are canonical: sorted keys, no spaces,
+UTF-8, one newline at the end. Nothing in it may tell when, where or by whom the bundle was made: the same
+source gives the same digest.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class _Frozen(BaseModel):
 
 
 class TensorSpec(_Frozen):
-    """An input or output. A shape holds sizes and names of symbolic dims; the data is always in logical, row-major order."""
+    """An input or output, in logical row-major order. A shape holds sizes and names of symbolic dims."""
 
     name: Name
     dtype: str
@@ -82,7 +83,7 @@ class NativeSegment(_Frozen):
 
 
 class HostOpSegment(_Frozen):
-    """An op that the runtime itself computes between two native calls, by its name and its number in `host_op`."""
+    """An op that the runtime computes between two native calls, by its name and its number in `host_op`."""
 
     kind: Literal["host_op"] = "host_op"
     op: Name
