@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format test fuzz lock clean
+.PHONY: help setup models lint format test fuzz lock bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,11 +70,14 @@ format: setup ## what `make lint` can repair by itself
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
 
-test: setup lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
+test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
 	$(RUN) pytest -n $(WORKERS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
 
 fuzz: setup ## every property test with many more examples
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+bench: setup models ## RLX beside onnxruntime on EfficientNet-Lite0, one thread (BENCH="--rounds 30" …)
+	$(RUN) benchmarks.paired $(BENCH)
 
 clean: ## remove what builds, checks and tests leave; the environment stays
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

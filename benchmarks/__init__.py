@@ -1,0 +1,1 @@
+"""RLX beside its peers, measured in pairs: `make bench`."""
