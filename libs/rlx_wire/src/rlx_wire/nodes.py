@@ -57,10 +57,13 @@ class Device(_Wire):
 
 
 class Capabilities(_Wire):
-    """What decides whether an artifact runs here: the CPU as a named level, and its exact features."""
+    """What decides whether an artifact runs here: the CPU as a named level, its exact features, and the labels
+    that a deployment's node selector asks for.
+    """
 
     cpu: str
     cpu_features: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
 
     @property
     def features(self) -> frozenset[str]:
@@ -143,7 +146,8 @@ class NodeRecord(_Wire):
 
     @property
     def runs(self) -> bool:
-        """Whether it takes requests: it has not left, does not drain, and has a device that runs something."""
+        """Whether it takes requests: it has not left, does not drain, and has a device that runs something.
+        """
         draining = self.status is not None and self.status.draining
         return not self.left and not draining and any(device.targets for device in self.devices)
 

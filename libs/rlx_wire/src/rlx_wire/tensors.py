@@ -113,7 +113,8 @@ class Tensor(BaseModel):
         return cls(dtype=of_numpy(array.dtype).name, shape=array.shape, data=array.ravel().tolist())
 
     def array(self, name: str) -> Array:
-        """The tensor as NumPy holds it. `name` is for the error: E410 for its dtype, E411 for its elements."""
+        """The tensor as NumPy holds it. `name` is for the error: E410 for its dtype, E411 for its elements.
+        """
         if self.b64 is None:
             return array_of(name, self.dtype, self.shape, self.data)
         dtype = _numpy(self.dtype).newbyteorder("<")
