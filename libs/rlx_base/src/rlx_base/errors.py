@@ -92,6 +92,30 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         'write it like {{"location": "DDR", "bandwidth": "32GB/s", "coherence": "MESI"}}',
     ),
     # --- E2xx: compilation and targets
+    ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
+    ("E202", 422, "target {target} has no CPU {cpu!r}{hint}", "its CPUs: {known}"),
+    ("E203", 422, "opt_level is 0, 1, 2 or 3, not {level}", "0 compiles fastest, 3 gives the fastest code"),
+    ("E204", 500, "target {target} needs {tool}, which is not installed here", "{hint}"),
+    ("E205", 500, "{tool} refused the generated code", "this is a fault of RLX; please report it with this text"),
+    (
+        "E206",
+        422,
+        "compilation took longer than {seconds:g} s",
+        "give it more time, or compile with a lower opt_level",
+    ),
+    (
+        "E207",
+        422,
+        "compilation needed more than {bytes} bytes of memory",
+        "give it more memory, or keep the weights outside the text (external safetensors)",
+    ),
+    (
+        "E208",
+        500,
+        "the compiler ended with {how}",
+        "this is a fault of RLX; please report it with the program",
+    ),
+    ("E209", 422, "the source cannot be read: {what}", "give a .rlx file, a .rlxz file, or a folder with one .rlx file"),
     # --- E3xx: artifacts
     (
         "E301",

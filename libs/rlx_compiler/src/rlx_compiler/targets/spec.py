@@ -1,0 +1,59 @@
+"""What a schedule, the memory plan and the verifier know of a device: data, without behaviour.
+
+Nothing here is measured on the machine that compiles: the same options give the same spec, and so the same code,
+everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rlx_base.dtypes import DType
+
+__all__ = ["MemorySpace", "TargetSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySpace:
+    """One kind of memory that code for the device can name.
+
+    `location` is what a program's `memory_affinity` calls it; bandwidth in bytes per second, None where nothing is
+    known of it; `coherence` as in the language (`MESI`, `none`, …).
+    """
+
+    name: str
+    location: str
+    bytes: int | None = None
+    bandwidth: float | None = None
+    coherence: str = "MESI"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """A device's limits and memories.
+
+    A device without vectors has `vector_bits` 0. `threads_per_block`, `shared_bytes` and `subgroup` are those of a
+    GPU's blocks; a CPU has None. `spaces` are in order of preference: the first one is where tensors live.
+    """
+
+    target: str
+    cpu: str
+    features: frozenset[str]
+    vector_bits: int
+    vector_registers: int
+    fma: bool
+    l1_bytes: int
+    l2_bytes: int
+    spaces: tuple[MemorySpace, ...] = field(default=(MemorySpace("global", "DDR"),))
+    threads_per_block: int | None = None
+    shared_bytes: int | None = None
+    subgroup: int | None = None
+
+    def lanes(self, dtype: DType) -> int:
+        """How many elements of a dtype one vector register holds; 1 where there are none."""
+        return max(1, self.vector_bits // (8 * dtype.itemsize))
+
+    @property
+    def locations(self) -> frozenset[str]:
+        """The `memory_affinity` locations that this device has."""
+        return frozenset(space.location for space in self.spaces)
