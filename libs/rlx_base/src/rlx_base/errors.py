@@ -57,6 +57,113 @@ def _table(*rows: tuple[str, int, str, str]) -> dict[str, ErrorKind]:
 # code, HTTP status, what is wrong, what to do
 TABLE: Final[dict[str, ErrorKind]] = _table(
     # --- E0xx: text and parsing
+    (
+        "E001",
+        413,
+        "the text has too many {what}: at most {limit}",
+        "split the model, or move constants into a safetensors file",
+    ),
+    (
+        "E002",
+        422,
+        "nested too deeply: at most {limit} operators and brackets inside one another",
+        "give inner values names of their own",
+    ),
+    (
+        "E003",
+        422,
+        "{character} ({name}) cannot stand here",
+        "names and operators are ASCII; texts and comments hold only visible characters",
+    ),
+    ("E004", 422, "{what}", "{fix}"),
+    (
+        "E005",
+        422,
+        "{what} is not part of the language",
+        "the language is a small subset of Python: `@rlx.module` functions, assignments, calls and `return`",
+    ),
+    ("E006", 422, "the text cannot be parsed: {why}", "it is written in Python's syntax"),
+    ("E007", 422, "the name {name!r} cannot be used: {why}", "choose another name"),
+    (
+        "E010",
+        422,
+        "{what} is not part of the language{hint}",
+        "the language is a small subset of Python: `@rlx.module` functions, assignments, calls and `return`",
+    ),
+    ("E011", 501, "{what} is not supported yet", "the language defines it, and a later version of RLX will run it"),
+    ("E012", 422, "{what} stands outside a module", "a file holds functions under `@rlx.module`, nothing else"),
+    ("E013", 422, "module {name!r} is already defined in line {line}", "give each module of a file a name of its own"),
+    ("E014", 422, "module {name!r} {what}", "end it with one `return` of a value, a tuple or a dict of named values"),
+    ("E015", 422, "{name!r} is not defined{hint}", "names are assigned before they are used"),
+    ("E016", 422, "{call} has no argument {name!r}{hint}", "it takes {known}"),
+    ("E017", 422, "{call}: argument {name!r} is missing", "it takes {known}"),
+    ("E018", 422, "{what} is {expected}, not {found}", "write the value itself: nothing is computed here"),
+    ("E019", 422, "module {name!r} runs itself", "modules may call one another, but not in a circle"),
+    (
+        "E020",
+        422,
+        "module {name!r} expands to more than {limit} nodes",
+        "each call of a module counts all that it holds",
+    ),
+    (
+        "E021",
+        422,
+        "the file has no module named {name!r}{hint}",
+        "modules are called by the names that they have in this file",
+    ),
+    (
+        "E022",
+        422,
+        "a tensor of shape {shape} is too large",
+        "a dimension has at most 2**40 and a tensor at most 2**48 elements, in at most 16 dimensions",
+    ),
+    ("E030", 422, "{name} is not a function for constants{hint}", "constants are made with {known}"),
+    (
+        "E031",
+        422,
+        "the constant has {count} elements: at most {limit}",
+        "keep large weights in a safetensors file: rlx.constant(file=…, key=…)",
+    ),
+    ("E032", 422, "{function}: {what}", "it means what it means in NumPy"),
+    (
+        "E040",
+        422,
+        "the file {name!r} is not at hand: this text was given without its folder",
+        "load the model from its folder or from an .rlxz",
+    ),
+    (
+        "E041",
+        422,
+        "the file name {name!r} leaves the model's folder or is malformed",
+        'name a file beside the text, as in file="weights.safetensors"',
+    ),
+    (
+        "E042",
+        404,
+        "there is no file {name!r} beside the text",
+        "weights travel with the text, in its folder or in an .rlxz",
+    ),
+    ("E043", 422, "{name!r} is not a safetensors file: {why}", "write it again with a safetensors library"),
+    ("E044", 422, "{file!r} holds no tensor {key!r}{hint}", "keys are listed in the file's header"),
+    (
+        "E045",
+        422,
+        "tensor {key!r} of {file!r} has dtype {dtype}, which constants cannot have yet",
+        "store it as float16, float32, float64, an integer type or bool",
+    ),
+    (
+        "E050",
+        422,
+        "this is not an .rlxz: {why}",
+        "an .rlxz is a zip of model.rlx, its safetensors and manifest.json, as `rlx` writes it",
+    ),
+    ("E051", 413, "the .rlxz is refused: {what}, at most {limit}", "it is checked before anything is unpacked"),
+    (
+        "E052",
+        422,
+        "the .rlxz is refused: {name!r} has digest {found}, its manifest says {expected}",
+        "it was changed or cut short on its way; pack it again",
+    ),
     # --- E1xx: types and verification
     ("E101", 422, "unknown op {name!r}{hint}", "`rlx` ops are listed in the language reference"),
     (
@@ -79,6 +186,15 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E110", 422, "{op}: {what}", "{fix}"),
     ("E111", 422, "{op}: operand {name!r} is missing", "give it by position or by name"),
+    ("E112", 422, "{op}: {what}", "it takes {known}; attributes are given by name"),
+    (
+        "E113",
+        422,
+        "{op}: tile_layout{what}",
+        "`rlx analyze --model {file} --target llvm` lists legal tiles",
+    ),
+    ("E114", 422, "{op}: compute_schedule: {what}", "the dimensions of this op are {known}"),
+    ("E115", 422, "{op}: memory_coalesce: {what}", 'write it like {{"width": 64, "dim": "width"}}'),
     (
         "E120",
         422,
@@ -115,7 +231,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "the compiler ended with {how}",
         "this is a fault of RLX; please report it with the program",
     ),
-    ("E209", 422, "the source cannot be read: {what}", "give a .rlx file, a .rlxz file, or a folder with one .rlx file"),
+    (
+        "E209",
+        422,
+        "the source cannot be read: {what}",
+        "give a .rlx file, a .rlxz file, or a folder with one .rlx file",
+    ),
     # --- E3xx: artifacts
     (
         "E301",
@@ -269,6 +390,8 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "the node keeps serving what it has; check cluster.api",
     ),
     ("E507", 503, "node {node!r} is {state}", "ask another node, or this one again in a moment"),
+    ("E509", 409, "node {node!r} is {state} and leaves by itself", "stop it; once it is down it can be removed"),
+    ("E510", 503, "cannot listen on {address}: {reason}", "`ss -ltnp` shows who has the port; choose another with --bind-addr"),
     ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
     (
         "E530",
@@ -290,7 +413,7 @@ class RlxError(Exception):
 
     `code` names a row of `TABLE`; the keyword fields fill its templates. `at` is where in a program's text it
     happened, `help` replaces the table's second line where the place knows better, `caused_by` keeps the words of
-    a driver or library, since users search for those too.
+    a driver or library, since users search for those too; `label` stands behind the caret.
     """
 
     series: ClassVar[str] = ""
@@ -303,6 +426,7 @@ class RlxError(Exception):
         at: Span | None = None,
         help: str | None = None,
         caused_by: str | None = None,
+        label: str = "",
         **fields: object,
     ) -> None:
         kind = TABLE[code]
@@ -314,6 +438,7 @@ class RlxError(Exception):
         self.help = help if help is not None else kind.help.format(**fields)
         self.at = at
         self.caused_by = caused_by
+        self.label = label
         self.fields = fields
         super().__init__(self.message)
 
@@ -329,7 +454,7 @@ class RlxError(Exception):
             row = rows[self.at.line - 1]
             width = max(1, min(self.at.end_column, len(row) + 1) - self.at.column)
             lines.append(f"{self.at.line:>5} | {row}")
-            lines.append(f"      | {' ' * (self.at.column - 1)}{'^' * width}")
+            lines.append(f"      | {' ' * (self.at.column - 1)}{'^' * width} {self.label}".rstrip())
         if self.caused_by:
             lines.append(f"   caused by: {self.caused_by}")
         lines.append(f"   help: {self.help}")
