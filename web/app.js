@@ -56,14 +56,16 @@ function duration(start, end) {
   return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
+/** A fault in a text comes with its line, caret and help as one rendering; any other as its parts. */
 function problemView(problem) {
-  const caret = problem.rendered ?? "";
+  if (problem.rendered) {
+    return element("pre", { class: "failure", tabindex: "0", "aria-label": "What is wrong, and where" }, problem.rendered);
+  }
   return element(
     "div",
-    { class: "problem" },
+    {},
     element("p", { class: "failure" }, element("span", { class: "mono" }, problem.code), ` ${problem.detail}`),
-    caret ? element("pre", { tabindex: "0", "aria-label": "The line at fault" }, caret) : null,
-    problem.help && !caret.includes(problem.help) ? element("p", {}, problem.help) : null,
+    problem.help ? element("p", {}, problem.help) : null,
     problem.caused_by ? element("p", { class: "muted" }, `caused by ${problem.caused_by}`) : null,
   );
 }
