@@ -357,6 +357,13 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E438", 403, "{what}", "set RLX_API_KEY for use from other hosts or pages"),
     ("E439", 405, "{method} is not allowed here", "see /docs for the methods of each route"),
+    (
+        "E424",
+        503,
+        "{device} is full: {waiting} requests wait for it",
+        "ask again in a moment, or let the scheduler choose another device",
+    ),
+    ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
     # --- E5xx: cluster
     (
         "E501",
@@ -403,6 +410,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E532", 503, "the compile worker gave the attempt up: {why}", "the task is tried again by itself"),
     ("E533", 500, "the artifact store has no file for {digest}", "restore it from a backup, or compile again"),
     ("E534", 507, "the artifact store cannot be written: {reason}", "free space in {folder}"),
+    (
+        "E515",
+        503,
+        "the executor of {device} is not running: {reason}",
+        "it is started again by itself; if this stays, the node's log says why it cannot start",
+    ),
     # --- E9xx: internal
     ("E900", 500, "internal error: {what}", "this is a fault of RLX; please report it with this text"),
 )
