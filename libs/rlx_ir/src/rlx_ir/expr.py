@@ -16,12 +16,11 @@ size of a dimension), `Read`, `Apply` (a function of `rlx_ir.scalar`), `Cast`, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal as Choice
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+from typing import Literal as Choice
 
 from rlx_base.dtypes import BOOL, FLOAT32, INDEX, DType
-
 from rlx_ir.dims import Dim, Shape
 from rlx_ir.scalar import result_dtype
 
@@ -193,7 +192,8 @@ class Tensor:
     shape: Shape
     dtype: DType
     axes: tuple[Axis, ...] = ()
-    body: Expr | None = None
+    # Not hashed: a tensor's hash would else cost as much as the whole chain of stages that it reads, each many times.
+    body: Expr | None = field(default=None, hash=False)
 
     @property
     def rank(self) -> int:

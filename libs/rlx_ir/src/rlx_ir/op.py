@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rlx_base.dtypes import DTYPES, DType
 from rlx_base.errors import VerifyError
 from rlx_base.span import Span
-
 from rlx_ir.expr import Tensor
 from rlx_ir.types import TensorType
 
@@ -65,15 +65,16 @@ class Op:
                         names |= dict.fromkeys(axis.name for axis in part.axes)
         return tuple(names)
 
-    def infer(self, *operands: TensorType | None) -> tuple[TensorType, ...]:
+    # Declared with Any, which type checkers take as "any signature", so that an op can name its operands.
+    def infer(self, *operands: Any, **_: Any) -> tuple[TensorType, ...]:
         """The result types. Raises VerifyError (E110 …) where the operands do not fit."""
         raise NotImplementedError
 
-    def expression(self, *operands: Tensor | None) -> tuple[Tensor, ...]:
+    def expression(self, *operands: Any, **_: Any) -> tuple[Tensor, ...]:
         """The results, defined in index notation; shapes may be symbolic."""
         raise NotImplementedError
 
-    def reference(self, *operands: Array | None) -> tuple[Array, ...]:
+    def reference(self, *operands: Any, **_: Any) -> tuple[Array, ...]:
         """The results by NumPy, slow and plainly right."""
         raise NotImplementedError
 
@@ -171,6 +172,8 @@ def _coerce(kind: type[Op], name: str, value: Any, hint: Any, at: Span | None) -
         return DTYPES[str(value)]
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    elif hint is bool and value in (0, 1):  # ONNX writes truth values as 0 and 1
+        return bool(value)
     elif isinstance(hint, type) and type(value) is hint:
         return value
     raise VerifyError("E103", at=at, op=kind.name, name=name, value=value, expected=_describe(hint))

@@ -1,0 +1,78 @@
+"""Ops that copy values element by element: identity, cast, where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlx_base.dtypes import DType
+from rlx_ir.expr import Expr, cast, select
+from rlx_ir.op import Array, as_arrays, register
+from rlx_ir.ops.elementwise import Elementwise, Unary, broadcast_type
+from rlx_ir.ops.rules import check_dtype, check_equal_dtypes, inherit
+from rlx_ir.types import TensorType
+
+__all__ = ["Cast", "Identity", "Where"]
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Identity(Unary):
+    """y = x. Source: ONNX Identity-21."""
+
+    name = "identity"
+    takes = "any"
+
+    def scalar(self, x: Expr) -> Expr:
+        return x
+
+    def reference(self, x: Array) -> tuple[Array, ...]:
+        return as_arrays([x])
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Cast(Unary):
+    """y = x in another dtype: floats to integers truncate, anything but 0 is True.
+
+    A float out of the integer's range, or NaN, gives some value and never traps. Source: ONNX Cast-21, NumPy `astype`.
+    """
+
+    name = "cast"
+    takes = "any"
+
+    to: DType
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        return (inherit(x, x.shape, self.to),)
+
+    def scalar(self, x: Expr) -> Expr:
+        return cast(x, self.to)
+
+    def reference(self, x: Array) -> tuple[Array, ...]:
+        return as_arrays([x.astype(np.dtype(str(self.to)))])
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Where(Elementwise):
+    """y = x where the condition holds, else the other. Source: ONNX Where-16.
+
+    Shapes: all three broadcast. Errors: E110 where `condition` is not bool, or the other two differ in dtype.
+    """
+
+    name = "where"
+    operands = ("condition", "x", "y")
+    takes = "any"
+
+    def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> tuple[TensorType, ...]:
+        check_dtype(self.name, "condition", condition.dtype, "bool")
+        check_equal_dtypes(self.name, ("x", "y"), (x, y))
+        return (broadcast_type(self.name, ("x", "y", "condition"), (x, y, condition)),)
+
+    def scalar(self, condition: Expr, x: Expr, y: Expr) -> Expr:
+        return select(condition, x, y)
+
+    def reference(self, condition: Array, x: Array, y: Array) -> tuple[Array, ...]:
+        return as_arrays([np.where(condition, x, y)])
