@@ -398,7 +398,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E507", 503, "node {node!r} is {state}", "ask another node, or this one again in a moment"),
     ("E509", 409, "node {node!r} is {state} and leaves by itself", "stop it; once it is down it can be removed"),
-    ("E510", 503, "cannot listen on {address}: {reason}", "`ss -ltnp` shows who has the port; choose another with --bind-addr"),
+    (
+        "E510",
+        503,
+        "cannot listen on {address}: {reason}",
+        "`ss -ltnp` shows who has the port; choose another with --bind-addr",
+    ),
     ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
     (
         "E530",

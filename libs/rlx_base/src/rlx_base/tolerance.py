@@ -40,7 +40,10 @@ def tolerance_of(dtype: DType) -> Tolerance:
 
 
 def difference(actual: NDArray[np.generic], expected: NDArray[np.generic]) -> float:
-    """max|actual − expected| ÷ max|expected| over the finite elements; 0 for empty tensors, inf where finiteness differs."""
+    """max|actual − expected| ÷ max|expected| over the finite elements; 0 for empty tensors.
+
+    inf where the shapes or the non-finite elements differ.
+    """
     a, e = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
     if a.shape != e.shape:
         return float("inf")
@@ -57,7 +60,7 @@ def difference(actual: NDArray[np.generic], expected: NDArray[np.generic]) -> fl
 def mismatch(
     actual: NDArray[np.generic], expected: NDArray[np.generic], tolerance: Tolerance | None = None
 ) -> str | None:
-    """None where the two are equal within the policy of the expected dtype; otherwise one line that says how they differ."""
+    """None where the two are equal within the expected dtype's policy; otherwise one line that says how they differ."""
     if actual.shape != expected.shape:
         return f"shape {actual.shape} instead of {expected.shape}"
     if actual.dtype != expected.dtype:
