@@ -18,7 +18,8 @@ def test_nhwc_stores_channels_innermost() -> None:
     assert layout.stored_shape((1, 3, 4, 5)) == (1, 4, 5, 3)
     array = np.arange(60).reshape(1, 3, 4, 5)
     assert layout.pack(array)[0, 1, 2, 0] == array[0, 0, 1, 2]
-    assert not layout.is_plain and Layout.parse("NCHW", 4).is_plain
+    assert not layout.is_plain
+    assert Layout.parse("NCHW", 4).is_plain
 
 
 def test_a_blocked_axis_is_rounded_up_and_filled_with_zeros() -> None:
