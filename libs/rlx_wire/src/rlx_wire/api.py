@@ -45,6 +45,7 @@ __all__ = [
     "JobEvent",
     "JobOptions",
     "JobState",
+    "Label",
     "Model",
     "ModelVersion",
     "Name",
@@ -57,11 +58,15 @@ __all__ = [
     "Target",
     "Task",
     "TensorInfo",
+    "VersionNumber",
 ]
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Target = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}(:[a-z0-9][a-z0-9._+-]{0,63})?$")]
+
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$")]
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """Of a job and of a task. The last three are final."""
@@ -148,7 +153,7 @@ class CompileRequest(Request):
     """Compile a version (the latest, where none is named) for each target: `llvm`, `c`, `llvm:x86-64-v4` …"""
 
     model: Name
-    version: int | None = Field(default=None, ge=1)
+    version: VersionNumber | None = None
     targets: tuple[Target, ...] = Field(min_length=1, max_length=32)
     options: JobOptions = JobOptions()
 
@@ -161,8 +166,8 @@ class CompileRequest(Request):
 class Progress(Answer):
     """How far an attempt is: the phase, and the share of the whole that is done."""
 
-    phase: str = Field(max_length=64)
-    fraction: float = Field(ge=0, le=1)
+    phase: str = Field(pattern=r"^[^\x00-\x1f]{0,64}$")
+    fraction: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 
 class Attempt(Answer):
@@ -245,10 +250,10 @@ class DeploymentRequest(Request):
     """Which nodes should hold a model: `replicas` nodes whose labels match `node_selector` (0: all that match)."""
 
     model: Name
-    version: int | None = Field(default=None, ge=1)
+    version: VersionNumber | None = None
     targets: tuple[Target, ...] = Field(default=("llvm",), min_length=1, max_length=32)
     replicas: int = Field(default=0, ge=0, le=10_000)
-    node_selector: dict[str, str] = Field(default={}, max_length=32)
+    node_selector: dict[Label, Label] = Field(default={}, max_length=32)
 
 
 class DeployedArtifact(Answer):

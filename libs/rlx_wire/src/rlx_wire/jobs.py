@@ -17,14 +17,15 @@ worker then stops its child and drops the message. Each can be repeated with the
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, StringConstraints, model_validator
 
 from rlx_wire.api import Answer, Digest, JobOptions, Progress, Request, SourceFile
 from rlx_wire.problem import Problem
 
 __all__ = [
+    "COMPILE_TARGETS",
     "COMPILE_TASK",
     "TOKEN_HEADER",
     "Assignment",
@@ -34,11 +35,16 @@ __all__ = [
     "Lease",
     "Outcome",
     "Result",
+    "Token",
     "queue_of",
 ]
 
 COMPILE_TASK: Final = "rlx.compile"
+COMPILE_TARGETS: Final = ("llvm", "c")
 TOKEN_HEADER: Final = "RLX-Attempt-Token"
+
+Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+"""32 hex digits that a worker draws for one claim; who knows them holds the attempt."""
 
 Outcome = Literal["succeeded", "failed", "abandoned"]
 """`failed` is final: the program or its limits are at fault. `abandoned`: the worker is; the task is tried again."""
@@ -60,9 +66,9 @@ class CompileMessage(Request):
 class Claim(Request):
     """`token` is drawn by the worker for this claim: a repeated claim with it gets the same answer."""
 
-    token: str = Field(min_length=16, max_length=64)
-    worker: str = Field(min_length=1, max_length=255)
-    compiler_version: str = Field(max_length=64)
+    token: Token
+    worker: str = Field(pattern=r"^[\x21-\x7e]{1,255}$")
+    compiler_version: str = Field(pattern=r"^[\x21-\x7e]{1,64}$")
 
 
 class Lease(Answer):
@@ -87,18 +93,18 @@ class Assignment(Answer):
 class Heartbeat(Request):
     """I live, and am this far."""
 
-    token: str = Field(min_length=16, max_length=64)
+    token: Token
     progress: Progress | None = None
 
 
 class Result(Request):
     """How an attempt ended. Before `succeeded`, the artifact has been uploaded whole."""
 
-    token: str = Field(min_length=16, max_length=64)
+    token: Token
     outcome: Outcome
     artifact: Digest | None = None
     problem: Problem | None = None
-    seconds_by_phase: dict[str, float] = Field(default={}, max_length=256)
+    seconds_by_phase: dict[str, FiniteFloat] = Field(default={}, max_length=256)
 
     @model_validator(mode="after")
     def _says_why(self) -> Result:
