@@ -43,6 +43,7 @@ __all__ = [
     "define",
     "extent",
     "greatest",
+    "identity",
     "least",
     "literal",
     "maximum",

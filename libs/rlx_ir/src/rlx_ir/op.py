@@ -47,7 +47,7 @@ class Op:
     # A distributed scheduler may cut a splittable op along its axes; an atomic one runs whole.
     splittable: ClassVar[bool] = True
 
-    def axes(self, *operands: TensorType | None) -> tuple[str, ...]:
+    def iteration_axes(self, *operands: TensorType | None) -> tuple[str, ...]:
         """The names of the iteration axes, outermost first: what a `compute_schedule` may use.
 
         By default those of the expression: its results' axes, then the reduced ones.
