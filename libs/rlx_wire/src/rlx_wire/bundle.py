@@ -124,7 +124,7 @@ def unpack_bundle(
         try:
             with zipfile.ZipFile(stream) as opened:
                 return _unpack(opened, directory, expected_digest, limits)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, struct.error) as error:
             raise ArtifactError("E307", why=str(error) or "it ends too early") from None
 
 
@@ -135,6 +135,8 @@ def _unpack(archive: zipfile.ZipFile, directory: Path, expected_digest: str | No
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
             raise ArtifactError("E307", why=f"{entry.filename!r} is compressed; bundles are stored")
+        if entry.header_offset < 0:
+            raise ArtifactError("E307", why=f"{entry.filename!r} begins before the archive")
         if entry.flag_bits & 0x1:
             raise ArtifactError("E307", why=f"{entry.filename!r} is encrypted")
     total = sum(entry.file_size for entry in entries)
