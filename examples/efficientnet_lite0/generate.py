@@ -90,7 +90,7 @@ def body() -> Iterator[str]:
     yield from call("row", "reshape", "features", f"shape=[1, {HEAD_CHANNELS}]")
     yield from constant("classifier_weight", "_fc.weight")
     yield from constant("classifier_bias", "_fc.bias")
-    yield from call("logits", "gemm", "row", "classifier_weight", "classifier_bias", "trans_b=1")
+    yield from call("logits", "gemm", "row", "classifier_weight", "classifier_bias", "trans_b=True")
     yield from call("probabilities", "softmax", "logits", "axis=1")
     yield 'return {"logits": logits, "probabilities": probabilities}'
 
