@@ -1,0 +1,77 @@
+"""Cases of reductions, the softmax family and normalisation."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from rlx_ir.op import OPS, make
+from rlx_ir.testing.case import Case, Dtypes, Strategy, strategy_for
+from rlx_ir.testing.tensors import array, choose, shapes
+
+__all__ = ["reduction"]
+
+_NUMBERS = ("float", "int", "uint")
+_REDUCTIONS = {
+    "reduce_sum": _NUMBERS,
+    "reduce_mean": ("float",),
+    "reduce_max": _NUMBERS,
+    "reduce_min": _NUMBERS,
+    "reduce_prod": _NUMBERS,
+    "reduce_sum_square": _NUMBERS,
+    "reduce_l1": _NUMBERS,
+    "reduce_l2": ("float",),
+    "reduce_log_sum_exp": ("float",),
+}
+
+
+def axis_of(draw: DrawFn, rank: int) -> int:
+    """An axis, counted from the front or the end."""
+    return draw(st.integers(-rank, rank - 1))
+
+
+def axes_of(draw: DrawFn, rank: int) -> list[int]:
+    """Some axes, in any order, counted from the front or the end."""
+    chosen = draw(st.lists(st.sampled_from(range(rank)), unique=True)) if rank else []
+    return [axis - rank if draw(st.booleans()) else axis for axis in chosen]
+
+
+@strategy_for(*_REDUCTIONS)
+def reduction(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        dtype, shape = choose(draw, dtypes, _REDUCTIONS[name]), draw(shapes(most=8))
+        axes = draw(st.none()) if draw(st.booleans()) else axes_of(draw, len(shape))
+        op = make(OPS[name], {"axes": axes, "keepdims": draw(st.booleans())})
+        # Products stay near 1, so that the order of the factors cannot overflow.
+        low, high = (0.7, 1.3) if name == "reduce_prod" and dtype.is_float else (-4.0, 4.0)
+        special = name in ("reduce_max", "reduce_min", "reduce_log_sum_exp")
+        return Case(op, (array(draw, shape, dtype, low, high, special),))
+
+    return strategy
+
+
+@strategy_for("softmax", "log_softmax")
+def softmax(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        shape = draw(shapes(1))
+        op = make(OPS[name], {"axis": axis_of(draw, len(shape))})
+        return Case(op, (array(draw, shape, choose(draw, dtypes), -30.0, 30.0),))
+
+    return strategy
+
+
+@strategy_for("batch_norm")
+def batch_norm(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        dtype, shape = choose(draw, dtypes), draw(shapes(2, 5, most=8))
+        ranges = ((0.5, 2.0), (-1.0, 1.0), (-1.0, 1.0), (0.1, 3.0))  # scale, bias, mean, var
+        statistics = (
+            array(draw, shape[1:2], dtype, low, high) if draw(st.booleans()) else None for low, high in ranges
+        )
+        op = make(OPS[name], {"eps": draw(st.sampled_from([1e-5, 1e-3]))})
+        return Case(op, (array(draw, shape, dtype), *statistics))
+
+    return strategy
