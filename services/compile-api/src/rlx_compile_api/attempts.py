@@ -9,7 +9,7 @@ from rlx_cluster import jobs
 from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.orchestration import Orchestration, Success, Verdict
 from rlx_compile_api.repository.jobs import get_task_row
-from rlx_compile_api.tables import ArtifactRow
+from rlx_compile_api.tables import ArtifactRow, TaskRow
 from rlx_wire.api import JobOptions, SourceFile
 from rlx_wire.jobs import Assignment, Claim, Heartbeat, Lease, Result
 from rlx_wire.problem import Problem
@@ -27,6 +27,11 @@ class Attempts:
 
     def claim(self, task: str, attempt: int, claim: Claim) -> Assignment:
         """Gives the attempt to the first that asks. Raises E434 for all others, E430 for an unknown task."""
+        wanted = self._row(task).compiler_version
+        if wanted != claim.compiler_version:
+            # The message is dropped, and offered again until a worker of the right version comes by.
+            what = f"the task is for compiler {wanted}, the worker has {claim.compiler_version}"
+            raise RequestError("E433", what=what)
         row = self._orchestration.change(task, jobs.Claim(attempt, claim.token), worker=claim.worker)
         return Assignment(
             task_id=row.id,
@@ -65,7 +70,7 @@ class Attempts:
         if not self._blobs.has_bundle(result.artifact):
             raise RequestError("E433", what=f"artifact {result.artifact} was not uploaded")
         manifest = self._blobs.manifest(result.artifact)
-        row = self._orchestration.database.read(lambda session: get_task_row(session, task))
+        row = self._row(task)
         for name in ("program_digest", "target", "cpu", "compiler_version"):
             wanted, found = getattr(row, name), getattr(manifest, name)
             if wanted != found:
@@ -81,3 +86,6 @@ class Attempts:
                 created_at=self._orchestration.clock(),
             )
         )
+
+    def _row(self, task: str) -> TaskRow:
+        return self._orchestration.database.read(lambda session: get_task_row(session, task))

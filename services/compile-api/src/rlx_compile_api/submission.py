@@ -37,9 +37,8 @@ class Submission:
     same time: the transaction that loses is run again, and finds the winner's rows.
     """
 
-    def __init__(self, orchestration: Orchestration, bell: Bell, choose_cpu: CpuChoice, compiler_version: str) -> None:
+    def __init__(self, orchestration: Orchestration, choose_cpu: CpuChoice, compiler_version: str) -> None:
         self._orchestration = orchestration
-        self._bell = bell
         self._choose_cpu = choose_cpu
         self._compiler_version = compiler_version
 

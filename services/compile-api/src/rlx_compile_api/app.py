@@ -1,0 +1,93 @@
+"""The application: layers, routes, and what runs beside them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rlx_compile_api.broker import Broker
+from rlx_compile_api.doors import BodyLimit, Doors
+from rlx_compile_api.inspection import Refused
+from rlx_compile_api.routes import (
+    artifacts,
+    attempts,
+    deployments,
+    forwarding,
+    health,
+    jobs,
+    models,
+    profiles,
+    session,
+)
+from rlx_compile_api.service import COMPILER_VERSION, Service
+from rlx_compile_api.settings import Settings
+from rlx_wire.problem import PROBLEM_MEDIA_TYPE
+from rlx_wire.service.logs import RequestIds, current_request_id
+from rlx_wire.service.problems import answer_problems
+
+__all__ = ["create_app"]
+
+
+def create_app(settings: Settings, broker: Broker | None = None, clock: Callable[[], float] = time.time) -> FastAPI:
+    """The application; tests bring their own broker and clock."""
+    service = Service.build(settings, broker, clock)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.bell.attach()
+        running = service.running()
+        await run_in_threadpool(running.__enter__)
+        try:
+            # No timeout between two reads: how long an inference may take is the scheduler's to say.
+            async with httpx.AsyncClient(timeout=httpx.Timeout(5.0, read=None, pool=None)) as client:
+                app.state.client = client
+                yield
+        finally:
+            await run_in_threadpool(running.__exit__, None, None, None)
+
+    app = FastAPI(
+        title="RLX compile-api",
+        version=COMPILER_VERSION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.service = service
+    answer_problems(app)
+    app.add_exception_handler(Refused, _refused)
+    for part in (health, session, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
+        app.include_router(part.router)
+    if settings.web_folder is not None:
+        app.mount("/", StaticFiles(directory=settings.web_folder, html=True), name="web")
+    # The last one added is the first to see a request.
+    app.add_middleware(BodyLimit, limit_of=_limits(settings))
+    app.add_middleware(Doors, sessions=service.sessions)
+    app.add_middleware(RequestIds)
+    return app
+
+
+def _limits(settings: Settings) -> Callable[[str, str], tuple[int, str]]:
+    def limit_of(method: str, path: str) -> tuple[int, str]:
+        if path.startswith("/v2") or path == "/v1/infer":
+            return settings.max_inference_bytes, "max_inference_bytes"
+        if (method == "POST" and path.startswith("/v1/models/")) or (method == "PUT" and path.startswith("/v1/tasks/")):
+            return settings.max_upload_bytes, "max_upload_bytes"
+        if path == "/v1/profiles":
+            return settings.max_profile_bytes, "max_profile_bytes"
+        return settings.max_body_bytes, "max_body_bytes"
+
+    return limit_of
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    problem = error.problem.model_copy(update={"request_id": current_request_id()})
+    return Response(problem.body(), problem.status, media_type=PROBLEM_MEDIA_TYPE)

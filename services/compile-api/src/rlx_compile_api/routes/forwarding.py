@@ -1,0 +1,68 @@
+"""One URL for clients: inference goes on to the scheduler, the list of nodes to the GSS, as they came."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+import httpx
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from rlx_base.errors import ClusterError
+from rlx_compile_api.service import Held, Service
+from rlx_wire.service.keys import bearer
+from rlx_wire.service.logs import REQUEST_ID_HEADER, current_request_id
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["forwarded"])
+
+# Of one connection, not of the message (RFC 9110, 7.6.1); and what only this service may know or set.
+_OURS: Final = frozenset(
+    "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host "
+    f"authorization x-api-key cookie {REQUEST_ID_HEADER.lower()}".split()
+)
+
+
+@router.api_route("/v2", methods=["GET"], response_class=StreamingResponse)
+@router.api_route("/v2/{path:path}", methods=["GET", "POST"], response_class=StreamingResponse)
+@router.api_route("/v1/infer", methods=["POST"], response_class=StreamingResponse)
+async def forward_to_scheduler(service: Held, request: Request) -> Response:
+    """The scheduler's answer."""
+    return await _forward(service, request, service.settings.scheduler_url, "scheduler")
+
+
+@router.api_route("/v1/nodes", methods=["GET"], response_class=StreamingResponse)
+async def forward_to_gss(service: Held, request: Request) -> Response:
+    """The nodes, as the GSS sees them."""
+    url = service.settings.gss_url
+    if url is None:
+        raise ClusterError("E531", service="GSS", url="(gss_url is not set)", reason="no address")
+    return await _forward(service, request, url, "GSS")
+
+
+async def _forward(service: Service, request: Request, base: str, name: str) -> Response:
+    """Streams both ways. A client that goes away ends the request there too. Raises E531."""
+    client: httpx.AsyncClient = request.app.state.client
+    headers = {key: value for key, value in request.headers.items() if key not in _OURS}
+    headers |= bearer(service.settings.key) | {REQUEST_ID_HEADER: current_request_id() or ""}
+    target = f"{base.rstrip('/')}{request.scope['raw_path'].decode('ascii', 'replace')}"
+    body = request.stream() if request.method == "POST" else None
+    try:
+        asked = client.build_request(
+            request.method, target, params=request.url.query or None, headers=headers, content=body
+        )
+        answer = await client.send(asked, stream=True)
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ClusterError("E531", service=name, url=base, reason=str(error) or type(error).__name__) from error
+    kept = {key: value for key, value in answer.headers.items() if key not in _OURS}
+    return StreamingResponse(_content(answer), answer.status_code, kept)
+
+
+async def _content(answer: httpx.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    finally:
+        await answer.aclose()
