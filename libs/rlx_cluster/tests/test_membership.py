@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx_cluster.membership import Change, View, elapse, forgive, observe
+from rlx_cluster.membership import Change, View, elapse, forget, forgive, observe
 from rlx_wire.nodes import Addresses, Capabilities, Liveness, NodeRecord
 
 STARTS = st.floats(0, 1e9)
@@ -93,6 +93,15 @@ def test_a_node_that_left_is_gone_and_never_suspected() -> None:
     assert changes == []
     _, changes = observe(view, beat(0, incarnation=2), now=5.0)
     assert changes == [Change("a", None, "alive")]
+
+
+def test_a_node_that_others_say_has_left_is_forgotten() -> None:
+    view, _ = observe(View(), beat(1), now=0.0)
+    after, changes = forget(view, {"a", "unknown"})
+    assert changes == [Change("a", "alive", None)]
+    assert after.nodes(0.0) == ()
+    assert after.version == view.version + 1
+    assert forget(after, {"a"}) == (after, [])
 
 
 def test_my_own_deafness_is_not_blamed_on_the_nodes() -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "RlxError",
     "TextError",
     "VerifyError",
+    "restored",
 ]
 
 
@@ -206,6 +207,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         422,
         "memory_affinity: {what}",
         'write it like {{"location": "DDR", "bandwidth": "32GB/s", "coherence": "MESI"}}',
+    ),
+    (
+        "E124",
+        422,
+        "no text can hold the name or dimension {name!r}",
+        "names are Python's, without keywords; declared dimensions are numbers or names",
     ),
     # --- E2xx: compilation and targets
     ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
@@ -404,6 +411,8 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "cannot listen on {address}: {reason}",
         "`ss -ltnp` shows who has the port; choose another with --bind-addr",
     ),
+    ("E511", 507, "nothing can be written to {folder}: {reason}", "free space there, or choose another data_folder"),
+    ("E512", 409, "no device here runs target {target}", "`rlx nodes` shows which devices a node has and what they run"),
     ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
     (
         "E530",
@@ -549,3 +558,16 @@ class InternalError(RlxError):
     """A fault of RLX itself."""
 
     series = "E9"
+
+
+def restored(
+    code: str, message: str, help: str, *, status: int, at: Span | None = None, caused_by: str | None = None
+) -> RlxError:
+    """An error as another process raised it: its words are kept, whichever release wrote them."""
+    series = code.removeprefix("RLX-")
+    kind = next((kind for kind in RlxError.__subclasses__() if series.startswith(kind.series)), InternalError)
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    error.code, error.status, error.message, error.help = code, status, message, help
+    error.at, error.caused_by, error.fields = at, caused_by, {}
+    return error

@@ -7,14 +7,14 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
 from rlx_wire.nodes import Liveness, NodeRecord, NodeView
 
-__all__ = ["Change", "Member", "Monotonic", "Patience", "View", "elapse", "forgive", "observe"]
+__all__ = ["Change", "Member", "Monotonic", "Patience", "View", "elapse", "forget", "forgive", "observe"]
 
 Monotonic = float
 """Seconds of one process's monotonic clock. Meaningless anywhere else."""
@@ -107,6 +107,16 @@ def elapse(view: View, now: Monotonic) -> tuple[View, list[Change]]:
         changes.append(Change(node, member.liveness, liveness))
     if not changes:
         return view, changes
+    return replace(view, members=MappingProxyType(members), version=view.version + 1), changes
+
+
+def forget(view: View, nodes: Collection[str]) -> tuple[View, list[Change]]:
+    """These nodes are members no more: whoever passes reports on says that they left."""
+    gone = [node for node in sorted(nodes) if node in view.members]
+    if not gone:
+        return view, []
+    members = {node: member for node, member in view.members.items() if node not in gone}
+    changes = [Change(node, view.members[node].liveness, None) for node in gone]
     return replace(view, members=MappingProxyType(members), version=view.version + 1), changes
 
 

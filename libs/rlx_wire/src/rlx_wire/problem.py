@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from rlx_base.errors import RlxError
+from rlx_base.errors import RlxError, restored
+from rlx_base.span import Span
 
 __all__ = ["PROBLEM_MEDIA_TYPE", "Problem", "Violation"]
 
@@ -72,6 +73,15 @@ class Problem(BaseModel):
             end_column=at.end_column if at else None,
             rendered=error.render(source) if at else None,
             violations=violations,
+        )
+
+    def to_error(self) -> RlxError:
+        """The error that the service raised, to be raised again by whoever asked it."""
+        at = None
+        if self.file is not None and self.line is not None and self.column is not None:
+            at = Span(self.file, self.line, self.column, self.end_column or self.column + 1)
+        return restored(
+            self.code, self.detail, self.help, status=self.status, at=at, caused_by=self.caused_by
         )
 
     def body(self) -> bytes:
