@@ -218,7 +218,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
     ("E202", 422, "target {target} has no CPU {cpu!r}{hint}", "its CPUs: {known}"),
     ("E203", 422, "opt_level is 0, 1, 2 or 3, not {level}", "0 compiles fastest, 3 gives the fastest code"),
-    ("E204", 500, "target {target} needs {tool}, which is not installed here", "{hint}"),
+    ("E204", 500, "{tool} is needed to compile for this target and is not installed here", "{hint}"),
     ("E205", 500, "{tool} refused the generated code", "this is a fault of RLX; please report it with this text"),
     (
         "E206",

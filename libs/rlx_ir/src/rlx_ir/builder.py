@@ -5,14 +5,14 @@ The builder infers and checks each node as it is added, so a module it gives alw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rlx_base.errors import RlxError, VerifyError
 from rlx_base.span import Span
-
 from rlx_ir.module import Constant, Module, Node, Output, Value, constant_of
 from rlx_ir.op import Op
 from rlx_ir.schedule import NO_SCHEDULE, Schedule
@@ -22,10 +22,15 @@ __all__ = ["ModuleBuilder"]
 
 
 class ModuleBuilder:
-    """Collects a module's parts; `build` gives the module. Names are given, or made from the op's name and a number."""
+    """Collects a module's parts; `build` gives the module. Names are given, or made from the op's name and a number.
 
-    def __init__(self, name: str) -> None:
+    `reserved` names are never made: a text assigns them further down.
+    """
+
+    def __init__(self, name: str, reserved: Collection[str] = ()) -> None:
         self.name = name
+        self._reserved = reserved
+        self._made: dict[str, int] = {}
         self._inputs: list[Value] = []
         self._constants: list[Constant] = []
         self._nodes: list[Node] = []
@@ -41,10 +46,12 @@ class ModuleBuilder:
 
     def fresh(self, stem: str) -> str:
         """`stem`, or `stem_1`, `stem_2`, … where it is taken."""
-        name, count = stem, 0
-        while name in self._types:
+        count = self._made.get(stem, 0)
+        name = stem if count == 0 else f"{stem}_{count}"
+        while name in self._types or name in self._reserved:
             count += 1
             name = f"{stem}_{count}"
+        self._made[stem] = count
         return name
 
     def _define(self, name: str, type: Type, span: Span | None) -> None:
@@ -80,7 +87,8 @@ class ModuleBuilder:
         span: Span | None = None,
         type: TensorType | None = None,
     ) -> str:
-        """Add a node and give the name of its (first) result. Raises VerifyError, with `span`, where the op does not take the operands.
+        """Add a node and give the name of its (first) result. Raises VerifyError, with `span`, where the op does not
+        take the operands.
 
         `type` replaces the inferred layout and affinity of the (only) result where the text declares them.
         """
@@ -98,6 +106,8 @@ class ModuleBuilder:
         type: TensorType | None = None,
     ) -> Node:
         """As `add`, and give the whole node: for an op with several results."""
+        if len(operands) < len(op.operands) and not any(name.endswith("*") for name in op.operands):
+            operands += (None,) * (len(op.operands) - len(operands))  # an absent optional operand is None, everywhere
         types = [None if name is None else self._tensor(name, span) for name in operands]
         try:
             inferred = infer(op, types, regions)

@@ -14,9 +14,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rlx_base.dtypes import of_numpy
 from rlx_base.span import Span
-
 from rlx_ir.op import Op
 from rlx_ir.schedule import NO_SCHEDULE, Schedule
 from rlx_ir.types import TensorType, Type
@@ -173,12 +173,13 @@ class Module:
         seen: set[str] = set()
 
         def visit(module: Module) -> Iterator[Module]:
+            if module.name in seen:  # not visited again: nested calls would make it exponential
+                return
+            seen.add(module.name)
             for node in module.nodes:
                 for region in node.regions:
                     yield from visit(region)
-            if module.name not in seen:
-                seen.add(module.name)
-                yield module
+            yield module
 
         yield from visit(self)
 

@@ -172,7 +172,9 @@ def _coerce(kind: type[Op], name: str, value: Any, hint: Any, at: Span | None) -
         return DTYPES[str(value)]
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    elif hint is bool and value in (0, 1):  # ONNX writes truth values as 0 and 1
+    elif (hint is bool and value in (0, 1)) or (
+        hint is bool and type(value) is int and value in (0, 1)
+    ):  # ONNX writes truth values as 0 and 1
         return bool(value)
     elif isinstance(hint, type) and type(value) is hint:
         return value

@@ -9,6 +9,7 @@ lines, tokens and nesting are counted.
 
 from __future__ import annotations
 
+import keyword
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -36,11 +37,8 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 _KEYWORDS: Final = frozenset({"def", "return", "None", "True", "False"})
-_PYTHON_ONLY: Final = frozenset(
-    "and as assert async await break class continue del elif else except finally for from global if import in is "
-    "lambda nonlocal not or pass raise try while yield".split()
-)
 _LATER: Final = {"with": "`with` (pipelines)"}
+_PYTHON_ONLY: Final = frozenset(keyword.kwlist) - _KEYWORDS - frozenset(_LATER)
 
 _TOKEN: Final = re.compile(
     r"""
@@ -70,7 +68,9 @@ def decode(data: bytes, file: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
-        raise TextError("E004", at=Span(file, line, 1, 2), what="the text is not UTF-8", fix="save it as UTF-8") from None
+        raise TextError(
+            "E004", at=Span(file, line, 1, 2), what="the text is not UTF-8", fix="save it as UTF-8"
+        ) from None
 
 
 class _Scanner:
@@ -164,7 +164,9 @@ class _Scanner:
         if end - start > self.limits.characters_per_name:
             raise self.too_many("characters in one name", self.limits.characters_per_name, start, end)
         if end < len(self.text) and self.text[end] in "\"'":
-            raise self.malformed(start, end + 1, f"text with the prefix {word!r}", "write plain texts, without a prefix")
+            raise self.malformed(
+                start, end + 1, f"text with the prefix {word!r}", "write plain texts, without a prefix"
+            )
 
     def number(self, start: int, end: int) -> None:
         if end - start > self.limits.characters_per_number:
@@ -219,9 +221,7 @@ class _Scanner:
     def forbidden(self, position: int) -> TextError:
         character = self.text[position]
         name = unicodedata.name(character, "a control character")
-        return TextError(
-            "E003", at=self.span(position, position + 1), character=f"U+{ord(character):04X}", name=name
-        )
+        return TextError("E003", at=self.span(position, position + 1), character=f"U+{ord(character):04X}", name=name)
 
     def unexpected(self, position: int) -> TextError:
         character = self.text[position]
