@@ -32,8 +32,10 @@ class MemorySpace:
 class TargetSpec:
     """A device's limits and memories.
 
-    A device without vectors has `vector_bits` 0. `threads_per_block`, `shared_bytes` and `subgroup` are those of a
-    GPU's blocks; a CPU has None. `spaces` are in order of preference: the first one is where tensors live.
+    `native` names what the device does by one instruction where others need a formula: the functions `floor`, `ceil`
+    and `round`, and `float16` for conversions from and to that type. A device without vectors has `vector_bits` 0.
+    `threads_per_block`, `shared_bytes` and `subgroup` are those of a GPU's blocks; a CPU has None. `spaces` are in
+    order of preference: the first one is where tensors live.
     """
 
     target: str
@@ -44,6 +46,7 @@ class TargetSpec:
     fma: bool
     l1_bytes: int
     l2_bytes: int
+    native: frozenset[str] = frozenset()
     spaces: tuple[MemorySpace, ...] = field(default=(MemorySpace("global", "DDR"),))
     threads_per_block: int | None = None
     shared_bytes: int | None = None

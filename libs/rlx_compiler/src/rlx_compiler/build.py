@@ -1,0 +1,20 @@
+"""From a program in the loop IR to the code files of its bundle."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from rlx_compiler.loops.program import Program
+from rlx_compiler.targets import Resolved
+
+__all__ = ["build_program"]
+
+
+def build_program(program: Program, resolved: Resolved, opt_level: int) -> Mapping[str, bytes]:
+    """The code files by name, among them the shared library. The scratch folder's name is in none of them."""
+    target, spec = resolved.target, resolved.spec
+    sources = target.emit(program, spec)
+    with tempfile.TemporaryDirectory(prefix="rlx-compile-") as scratch:
+        return target.build(sources, spec, opt_level, Path(scratch))

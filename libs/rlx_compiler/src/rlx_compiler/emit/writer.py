@@ -1,0 +1,374 @@
+"""The walk over a kernel that all emitters share: scopes, shared parts, laziness. A subclass spells the operations.
+
+Expressions are graphs: a part that two others use is one Python object, and is emitted once per statement. The side
+of a lazy `Select` is a scope of its own, since what is computed in it does not exist outside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rlx_base.dtypes import DType
+from rlx_base.errors import InternalError
+from rlx_compiler.loops.ir import (
+    Accumulator,
+    Allocate,
+    Apply,
+    Assign,
+    Bitcast,
+    Body,
+    Broadcast,
+    Buffer,
+    Cast,
+    Element,
+    Expr,
+    Fma,
+    Fold,
+    For,
+    If,
+    Let,
+    Literal,
+    Load,
+    Ramp,
+    Select,
+    Size,
+    Stmt,
+    Store,
+    Var,
+)
+from rlx_compiler.math import Call, Function, legalize
+from rlx_compiler.math.graph import shared_parts, touches_memory
+from rlx_compiler.targets.spec import TargetSpec
+
+__all__ = ["THREAD", "THREADS", "Value", "Writer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A computed value: how the target's text refers to it."""
+
+    text: str
+    dtype: DType
+    lanes: int
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What a body can name."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    buffers: dict[str, str] = field(default_factory=dict)
+    places: dict[tuple[str, tuple[int, ...]], Value] = field(default_factory=dict)
+
+    def inner(self) -> _Scope:
+        return _Scope(dict(self.values), dict(self.buffers), dict(self.places))
+
+
+class Writer(ABC):
+    """Emits one function. `lines` is its body so far; `called` are the functions it needs beside it."""
+
+    def __init__(self, spec: TargetSpec, dims: Sequence[str]) -> None:
+        self.spec = spec
+        self.dims = tuple(dims)
+        self.lines: list[str] = []
+        self.called: dict[str, Function] = {}
+        self.scope = _Scope()
+        self._memo: dict[int, Value] = {}
+        self._shared: frozenset[int] = frozenset()
+        self._count = 0
+
+    def fresh(self, stem: str = "t") -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    # ---------------------------------------------------------------- expressions
+
+    def value(self, expr: Expr) -> Value:
+        """Emits a whole expression of one statement."""
+        lowered = legalize(expr, self.spec)
+        self._memo, self._shared = {}, shared_parts(lowered)
+        result = self.evaluate(lowered)
+        # Both are keyed by identity: they must not outlive `lowered`.
+        self._memo, self._shared = {}, frozenset()
+        return result
+
+    def evaluate(self, expr: Expr) -> Value:
+        """Emits a part of the expression that `value` was given, once."""
+        if (known := self._memo.get(id(expr))) is not None:
+            return known
+        result = self._emit(expr)
+        if id(expr) in self._shared:
+            result = self.bound(result)
+            self._memo[id(expr)] = result
+        return result
+
+    def _emit(self, expr: Expr) -> Value:
+        match expr:
+            case Literal():
+                return self.literal(expr)
+            case Var(name):
+                return self.scope.values[name]
+            case Size(name):
+                return self.size(self.dims.index(name))
+            case Load():
+                active = None if expr.active is None else self.evaluate(expr.active)
+                return self.load(expr, self._index(expr.buffer, expr.indices), active)
+            case Broadcast(part, lanes):
+                return self.broadcast(self.evaluate(part), lanes)
+            case Ramp(start, lanes):
+                return self.ramp(self.evaluate(start), lanes)
+            case Cast(part, dtype):
+                inner = self.evaluate(part)
+                return inner if inner.dtype == dtype else self.cast(inner, dtype)
+            case Bitcast(part, dtype):
+                return self.bitcast(self.evaluate(part), dtype)
+            case Fma(a, b, c):
+                return self.fma(self.evaluate(a), self.evaluate(b), self.evaluate(c))
+            case Apply(function, arguments, dtype):
+                return self.apply(function, [self.evaluate(a) for a in arguments], dtype)
+            case Select(condition, then, otherwise):
+                return self._select(self.evaluate(condition), then, otherwise)
+            case Fold(kind, part):
+                return self._fold(kind, self.evaluate(part))
+            case Element(name, places):
+                return self.element(self.scope.places[name, _constant(places)])
+            case Call(function, arguments):
+                return self._call(function, [self.evaluate(a) for a in arguments], expr.lanes)
+            case _:
+                raise InternalError("E900", what=f"no emission of {type(expr).__name__}")
+
+    def _index(self, buffer: Buffer, indices: Sequence[Expr]) -> Value:
+        if len(indices) != 1:
+            raise InternalError("E900", what=f"{buffer.name} is read with {len(indices)} indices after prepare")
+        return self.evaluate(indices[0])
+
+    def _select(self, condition: Value, then: Expr, otherwise: Expr) -> Value:
+        if condition.lanes > 1 or not (touches_memory(then) or touches_memory(otherwise)):
+            return self.blend(condition, self.evaluate(then), self.evaluate(otherwise))
+        return self.branch(condition, self._side(then), self._side(otherwise))
+
+    def _side(self, expr: Expr) -> Callable[[], Value]:
+        def emit() -> Value:
+            outer = dict(self._memo)
+            try:
+                return self.evaluate(expr)
+            finally:
+                self._memo = outer
+
+        return emit
+
+    def _fold(self, kind: str, value: Value) -> Value:
+        """All lanes to one, by halves: log₂ n steps, and a pairwise sum."""
+        function = {"sum": "add", "prod": "mul"}.get(kind, kind)
+        rest: list[Value] = []
+        while value.lanes > 1:
+            value = self.bound(value)
+            half = value.lanes // 2
+            if value.lanes % 2:
+                rest.append(self.extract(value, value.lanes - 1))
+            value = self._combine(function, self.slice(value, 0, half), self.slice(value, half, half))
+        for single in rest:
+            value = self._combine(function, value, single)
+        return value
+
+    def _combine(self, function: str, a: Value, b: Value) -> Value:
+        """One function of two computed values, through the same rewriting as any other."""
+        first, second = Var(self.fresh("fold"), a.dtype, a.lanes), Var(self.fresh("fold"), b.dtype, b.lanes)
+        self.scope.values |= {first.name: self.bound(a), second.name: self.bound(b)}
+        return self.evaluate(legalize(Apply(function, (first, second), a.dtype), self.spec))
+
+    def _call(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
+        self.called[function.name] = function
+        if lanes == 1:
+            return self.bound(self.call(function, arguments))
+        arguments = [self.bound(a) for a in arguments]
+        return self.gathered(
+            [self.bound(self.call(function, [self.extract(a, lane) for a in arguments])) for lane in range(lanes)]
+        )
+
+    # ---------------------------------------------------------------- statements
+
+    def statements(self, body: Body) -> None:
+        """Emits a body in the current scope."""
+        for statement in body:
+            self._statement(statement)
+
+    @contextmanager
+    def inner_scope(self, values: Mapping[str, Value] | None = None) -> Iterator[None]:
+        """What is bound inside is gone afterwards."""
+        outer, self.scope = self.scope, self.scope.inner()
+        self.scope.values |= values or {}
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    def _statement(self, statement: Stmt) -> None:
+        match statement:
+            case Let(name, expr):
+                self.scope.values[name] = self.named(name, self.value(expr))
+            case Store():
+                # One walk for all parts, so that what they share is emitted once.
+                index = self.value(statement.indices[0])
+                active = None if statement.active is None else self.value(statement.active)
+                self.store(statement, index, self.value(statement.value), active)
+            case Accumulator(name, _, _, shape, initial):
+                start = None if initial is None else self.bound(self.value(initial))
+                for place in _places(shape):
+                    self.scope.places[name, place] = self.declare(statement, place)
+                    if start is not None:
+                        self.assign(self.scope.places[name, place], start)
+            case Assign(name, places, expr):
+                self.assign(self.scope.places[name, _constant(places)], self.value(expr))
+            case Allocate(buffer):
+                self.scope.buffers[buffer.name] = self.allocate(buffer)
+            case For(kind="serial" | "parallel"):
+                self._for(statement)
+            case If(condition, then, otherwise):
+                self._if(self.value(condition), then, otherwise)
+            case _:
+                raise InternalError("E900", what=f"no emission of {type(statement).__name__}")
+
+    def _for(self, loop: For) -> None:
+        start, stop = self.value(loop.start), self.value(loop.stop)
+        if loop.kind == "parallel":
+            start, stop = self.share(self.bound(start), self.bound(stop), loop.step)
+        self.loop(loop.var, self.bound(start), self.bound(stop), loop.step, loop.body)
+
+    def _if(self, condition: Value, then: Body, otherwise: Body) -> None:
+        def emit(body: Body) -> Callable[[], None]:
+            def run() -> None:
+                with self.inner_scope():
+                    self.statements(body)
+
+            return run
+
+        self.conditional(condition, emit(then), emit(otherwise) if otherwise else None)
+
+    def share(self, start: Value, stop: Value, step: int) -> tuple[Value, Value]:
+        """This thread's contiguous part of the iterations start, start + step, … < stop."""
+        thread, threads = self.scope.values[THREAD], self.scope.values[THREADS]
+        span = self._index_arithmetic("sub", stop, start)
+        # Never negative, and never more than one step over: the counts below stay in range.
+        rounded = self._index_arithmetic("add", span, self._number(step - 1))
+        bounded = self._index_arithmetic("max", rounded, self._number(0))
+        count = self._index_arithmetic("quotient", bounded, self._number(step))
+
+        def boundary(which: Value) -> Value:
+            done = self._index_arithmetic("quotient", self._index_arithmetic("mul", count, which), threads)
+            return self._index_arithmetic("add", start, self._index_arithmetic("mul", done, self._number(step)))
+
+        first = self.bound(boundary(thread))
+        last = self.bound(boundary(self._index_arithmetic("add", thread, self._number(1))))
+        # The last thread's boundary may lie behind stop where step does not divide the span.
+        return first, self._index_arithmetic("min", last, stop)
+
+    def _number(self, number: int) -> Value:
+        return self.literal(Literal(number, self.scope.values[THREAD].dtype))
+
+    def _index_arithmetic(self, function: str, a: Value, b: Value) -> Value:
+        if function in ("max", "min"):
+            return self._combine(function, a, b)
+        return self.bound(self.apply(function, [a, b], a.dtype))
+
+    # ---------------------------------------------------------------- what a dialect spells
+
+    @abstractmethod
+    def bound(self, value: Value) -> Value:
+        """The value under a name, so that using it twice does not compute it twice."""
+
+    @abstractmethod
+    def named(self, name: str, value: Value) -> Value:
+        """The same for a `Let`, whose name should be recognisable."""
+
+    @abstractmethod
+    def literal(self, literal: Literal) -> Value: ...
+
+    @abstractmethod
+    def size(self, place: int) -> Value: ...
+
+    @abstractmethod
+    def load(self, load: Load, index: Value, active: Value | None) -> Value: ...
+
+    @abstractmethod
+    def store(self, store: Store, index: Value, value: Value, active: Value | None) -> None: ...
+
+    @abstractmethod
+    def broadcast(self, value: Value, lanes: int) -> Value: ...
+
+    @abstractmethod
+    def ramp(self, start: Value, lanes: int) -> Value: ...
+
+    @abstractmethod
+    def cast(self, value: Value, dtype: DType) -> Value: ...
+
+    @abstractmethod
+    def bitcast(self, value: Value, dtype: DType) -> Value: ...
+
+    @abstractmethod
+    def fma(self, a: Value, b: Value, c: Value) -> Value: ...
+
+    @abstractmethod
+    def apply(self, function: str, arguments: Sequence[Value], dtype: DType) -> Value:
+        """One of the functions that `legalize` leaves."""
+
+    @abstractmethod
+    def blend(self, condition: Value, then: Value, otherwise: Value) -> Value: ...
+
+    @abstractmethod
+    def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value: ...
+
+    @abstractmethod
+    def extract(self, value: Value, lane: int) -> Value: ...
+
+    @abstractmethod
+    def slice(self, value: Value, first: int, lanes: int) -> Value: ...
+
+    @abstractmethod
+    def gathered(self, lanes: Sequence[Value]) -> Value: ...
+
+    @abstractmethod
+    def call(self, function: Function, arguments: Sequence[Value]) -> Value: ...
+
+    @abstractmethod
+    def declare(self, accumulator: Accumulator, place: tuple[int, ...]) -> Value: ...
+
+    @abstractmethod
+    def element(self, place: Value) -> Value: ...
+
+    @abstractmethod
+    def assign(self, place: Value, value: Value) -> None: ...
+
+    @abstractmethod
+    def allocate(self, buffer: Buffer) -> str: ...
+
+    @abstractmethod
+    def loop(self, var: str, start: Value, stop: Value, step: int, body: Body) -> None: ...
+
+    @abstractmethod
+    def conditional(self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None] | None) -> None: ...
+
+
+# The names by which a kernel's scope knows which member of the team runs it.
+THREAD = "thread.index"
+THREADS = "thread.count"
+
+
+def _constant(places: Sequence[int | Expr]) -> tuple[int, ...]:
+    constant = tuple(place.value if isinstance(place, Literal) else place for place in places)
+    if not all(isinstance(place, int) for place in constant):
+        raise InternalError("E900", what="the place of an accumulator is not a constant after prepare")
+    return tuple(int(place) for place in constant if isinstance(place, int))
+
+
+def _places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    if not shape:
+        yield ()
+        return
+    for first in range(shape[0]):
+        for rest in _places(shape[1:]):
+            yield (first, *rest)

@@ -1,0 +1,58 @@
+"""The one linker: LLD, as it comes in the `ziglang` wheel. No system linker, no C library, nothing of time or place."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rlx_base.errors import CompileError
+from rlx_compiler.toolchain.run import run_tool
+
+__all__ = ["LIBRARY", "shared_library", "version"]
+
+LIBRARY: Final = "librlx_kernel.so"
+
+
+@cache
+def _lld() -> tuple[str, str]:
+    """The command: the wheel's own program, since starting a Python to start it would take longer than linking."""
+    spec = importlib.util.find_spec("ziglang")
+    folders = [] if spec is None else list(spec.submodule_search_locations or [])
+    for folder in folders:
+        zig = Path(folder) / "zig"
+        if zig.is_file():
+            return (str(zig), "ld.lld")
+    raise CompileError("E204", tool="ld.lld", hint="install the `ziglang` package")
+
+
+def shared_library(objects: Sequence[str], folder: Path) -> bytes:
+    """Links objects in `folder` into a shared library that needs nothing from outside."""
+    arguments = [
+        "-shared",
+        f"-soname={LIBRARY}",
+        "--build-id=none",
+        "--hash-style=gnu",
+        "--gc-sections",
+        # Anything undefined would be a call into a C library.
+        "--no-undefined",
+        "-z",
+        "noexecstack",
+        "-z",
+        "relro",
+        "-z",
+        "now",
+        "-o",
+        LIBRARY,
+        *objects,
+    ]
+    run_tool([*_lld(), *arguments], folder)
+    return (folder / LIBRARY).read_bytes()
+
+
+@cache
+def version() -> str:
+    """`LLD 22.1.8`."""
+    return " ".join(run_tool([*_lld(), "--version"], Path.cwd()).split()[:2])

@@ -1,0 +1,1 @@
+"""The compilers behind the targets, called as libraries or as programs."""
