@@ -5,12 +5,13 @@ text and weights, in build/efficientnet_lite0.
 """
 
 import argparse
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+
+from rlx_ir.constants.safetensors import write_safetensors
 
 from .architecture import parameter_shapes
 from .legacy_torch import read_state_dict
@@ -33,24 +34,6 @@ def check(tensors: Mapping[str, np.ndarray]) -> None:
             raise ValueError(f"{name} holds a value that is not finite")
 
 
-def write_safetensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
-    """The safetensors format: the header's length, a JSON header padded to 8 bytes, then the data."""
-    names = {np.dtype("<f4"): "F32", np.dtype("<i8"): "I64"}
-    header, end = {}, 0
-    # Wider elements first keeps each tensor aligned to its own element size.
-    order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
-    for name in order:
-        tensor = tensors[name]
-        begin, end = end, end + tensor.nbytes
-        header[name] = {"dtype": names[tensor.dtype], "shape": tensor.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            file.write(tensors[name].tobytes())
-
-
 def convert(checkpoint: Path = ROOT / CHECKPOINT, folder: Path = FOLDER) -> Path:
     """Writes the model's folder, text beside weights, and returns the path of the text."""
     if not checkpoint.is_file():
@@ -58,7 +41,7 @@ def convert(checkpoint: Path = ROOT / CHECKPOINT, folder: Path = FOLDER) -> Path
     tensors = read_state_dict(checkpoint)
     check(tensors)
     folder.mkdir(parents=True, exist_ok=True)
-    write_safetensors(folder / "efficientnet_lite0.safetensors", tensors)
+    (folder / "efficientnet_lite0.safetensors").write_bytes(write_safetensors(tensors))
     return Path(shutil.copy(SOURCE, folder))
 
 

@@ -1,7 +1,6 @@
 """The example's own parts: the checkpoint reader trusts no file, and the committed text is the table's."""
 
 import io
-import json
 import pickle
 from collections import OrderedDict
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from examples.efficientnet_lite0 import architecture, convert, generate, legacy_torch, preprocess
 from examples.efficientnet_lite0.photos import PHOTOS
+from rlx_ir.text import parse
 
 
 class Storage:
@@ -137,18 +137,13 @@ def test_labels_are_the_thousand_of_imagenet() -> None:
     assert preprocess.top(np.eye(1000)[967], 1) == [("espresso", 1.0)]
 
 
-def test_safetensors_hold_every_tensor_bit_for_bit(tmp_path: Path) -> None:
-    tensors = {"b": np.arange(6, dtype="<f4").reshape(2, 3), "a": np.array(-1, "<i8")}
-    path = tmp_path / "w.safetensors"
-    convert.write_safetensors(path, tensors)
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    for name, tensor in tensors.items():
-        begin, end = header[name]["data_offsets"]
-        assert header[name]["shape"] == list(tensor.shape)
-        assert data[8 + size + begin : 8 + size + end] == tensor.tobytes()
-    assert len(data) == 8 + size + sum(tensor.nbytes for tensor in tensors.values())
+def test_the_converted_model_parses_and_its_weights_are_the_checkpoints(tmp_path: Path) -> None:
+    text = convert.convert(folder=tmp_path)
+    module = parse(text.read_bytes(), resolver=lambda name: (tmp_path / name).read_bytes())
+    assert [value.name for value in module.inputs] == ["image"]
+    tensors = legacy_torch.read_state_dict(convert.ROOT / convert.CHECKPOINT)
+    stem = next(constant for constant in module.constants if constant.name == "stem_weight")
+    np.testing.assert_array_equal(stem.data.array(), tensors["_conv_stem.weight"])
 
 
 def test_a_checkpoint_of_another_network_is_refused() -> None:
