@@ -9,9 +9,11 @@ The package is pure: bytes in, values out. Files that constants name come throug
 """
 
 from rlx_ir.affinity import MemoryAffinity
+from rlx_ir.archive import ArchiveLimits, Package, read_rlxz, write_rlxz
 from rlx_ir.builder import ModuleBuilder
 from rlx_ir.constants import Expression, Files, Resolver, Stored
 from rlx_ir.dims import Dim, DimExpr, Shape, Symbol
+from rlx_ir.identity import meaning_digest, program_digest
 from rlx_ir.layout import Layout
 from rlx_ir.module import Computed, Constant, Module, Node, Output, Value, constant_of
 from rlx_ir.op import OPS, Op, operation, register
@@ -24,6 +26,7 @@ from rlx_ir.types import OptionalType, SequenceType, TensorType, Type
 __all__ = [
     "NO_SCHEDULE",
     "OPS",
+    "ArchiveLimits",
     "ComputeSchedule",
     "Computed",
     "Constant",
@@ -42,6 +45,7 @@ __all__ = [
     "Op",
     "OptionalType",
     "Output",
+    "Package",
     "RegionOp",
     "Resolver",
     "Schedule",
@@ -55,10 +59,14 @@ __all__ = [
     "Value",
     "check_schedule",
     "constant_of",
+    "meaning_digest",
     "operation",
     "parse",
     "parse_file",
     "print_file",
     "print_module",
+    "program_digest",
+    "read_rlxz",
     "register",
+    "write_rlxz",
 ]
