@@ -11,6 +11,7 @@ const $ = (id) => document.getElementById(id);
 const cards = new Map(); // job id → its <li>
 const jobs = new Map(); // job id → the job as last seen
 const streams = new Map(); // job id → its EventSource
+const rereads = new Map(); // job id → whether it was asked for once more
 let older = null; // cursor of the jobs below the last one shown
 let poll = 0;
 
@@ -133,7 +134,7 @@ function jobView(job) {
     element(
       "p",
       { class: "muted" },
-      "started ",
+      "posted ",
       moment(job.created_at),
       `${took}, -O${job.options.opt_level}, job `,
       element("span", { class: "mono" }, job.id),
@@ -210,7 +211,7 @@ function follow(wanted) {
   for (const id of ids) {
     if (streams.has(id)) continue;
     const source = new EventSource(`/v1/jobs/${encodeURIComponent(id)}/events`);
-    const reread = () => refresh(id).catch(fail);
+    const reread = () => refresh(id);
     source.addEventListener("job", reread);
     source.addEventListener("task", reread);
     source.addEventListener("progress", (event) => advance(id, JSON.parse(event.data)));
@@ -220,9 +221,22 @@ function follow(wanted) {
   }
 }
 
+/** Reads a job again, once however many events ask for it while the answer is on its way. */
 async function refresh(id) {
-  show(await api(`/v1/jobs/${encodeURIComponent(id)}`));
-  arrange();
+  if (rereads.has(id)) {
+    rereads.set(id, "again");
+    return;
+  }
+  rereads.set(id, "once");
+  try {
+    show(await api(`/v1/jobs/${encodeURIComponent(id)}`));
+    arrange();
+  } catch (error) {
+    fail(error);
+  }
+  const asked = rereads.get(id);
+  rereads.delete(id);
+  if (asked === "again") await refresh(id);
 }
 
 /** Moves one bar without rebuilding the card, so that nothing under the reader's hands is replaced. */

@@ -39,7 +39,8 @@ def services(settings: StackSettings) -> list[Service]:
         folder.mkdir(mode=0o700, exist_ok=True)
     password = redis_password(folders["redis"])
     redis_url = f"redis://:{password}@{HOST}:{ports.redis}"
-    gss_url = f"http://{HOST}:{ports.gss}"
+    gss_url, scheduler_url = f"http://{HOST}:{ports.gss}", f"http://{HOST}:{ports.scheduler}"
+    page = web_folder()
     return [
         Service(
             "redis",
@@ -56,5 +57,20 @@ def services(settings: StackSettings) -> list[Service]:
             address=gss_url,
             # Not on the command line, which every user of the machine can read.
             environment={"RLX_REDIS": f"{redis_url}/1"},
+        ),
+        Service(
+            "compile-api",
+            (
+                program("rlx-compile-api", "rlx-compile-api"),
+                *("--bind-addr", f"{HOST}:{ports.api}"),
+                *("--data-folder", str(folders["compile-api"])),
+                *("--scheduler-url", scheduler_url),
+                *("--gss-url", gss_url),
+                *(("--web-folder", str(page)) if page else ()),
+            ),
+            partial(http_ready, ports.api, "/v1/health/live"),
+            stage=1,
+            address=settings.url,
+            environment={"RLX_REDIS_URL": f"{redis_url}/0"},
         ),
     ]
