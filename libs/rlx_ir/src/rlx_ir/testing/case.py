@@ -78,7 +78,7 @@ def strategy_for(*names: str) -> Callable[[Callable[[str], Strategy]], Callable[
 
 
 def cases(name: str, dtypes: Dtypes | None = None) -> st.SearchStrategy[Case]:
-    """Cases of the op of this name, with operands of some of these dtypes; by default all that NumPy holds but float16."""
+    """Cases of the op of this name, with operands of some of these dtypes; by default of all but float16."""
     from rlx_ir.testing.tensors import DEFAULT_DTYPES
 
     return _STRATEGIES[name](DEFAULT_DTYPES if dtypes is None else dtypes)

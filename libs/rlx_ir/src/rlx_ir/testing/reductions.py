@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from rlx_ir.op import OPS, make
 from rlx_ir.testing.case import Case, Dtypes, Strategy, strategy_for
-from rlx_ir.testing.tensors import array, choose, shapes
+from rlx_ir.testing.tensors import array, broadcastable, choose, shapes
 
 __all__ = ["reduction"]
 
@@ -73,5 +76,50 @@ def batch_norm(name: str) -> Strategy:
         )
         op = make(OPS[name], {"eps": draw(st.sampled_from([1e-5, 1e-3]))})
         return Case(op, (array(draw, shape, dtype), *statistics))
+
+    return strategy
+
+
+@strategy_for("layer_norm")
+def layer_norm(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        dtype, shape = choose(draw, dtypes), draw(shapes(1))
+        op = make(OPS[name], {"axis": axis_of(draw, len(shape)), "eps": draw(st.sampled_from([1e-5, 1e-2]))})
+        scale, bias = (
+            array(draw, broadcastable(draw, shape), dtype) if draw(st.booleans()) else None for _ in range(2)
+        )
+        return Case(op, (array(draw, shape, dtype), scale, bias))
+
+    return strategy
+
+
+@strategy_for("normalize")
+def normalize(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        dtype, shape = choose(draw, dtypes, _NUMBERS), draw(shapes(2, 4, most=8))
+        counts = st.sampled_from([1, max(1, shape[1])])
+        numbers = st.sampled_from([0.5, 1.0, 2.0, 0.25, 4.0])
+        mean, std = (draw(st.lists(numbers, min_size=count, max_size=count)) for count in (draw(counts), draw(counts)))
+        if draw(st.booleans()):
+            return Case(make(OPS[name], {"mean": mean}), (array(draw, shape, dtype),))
+        return Case(make(OPS[name], {"mean": mean, "std": std}), (array(draw, shape, dtype),))
+
+    return strategy
+
+
+@strategy_for("postprocess")
+def postprocess(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        shape = list(draw(shapes(1, 3)))
+        shape[-1] = draw(st.sampled_from([5, 1, 2, 7, 17, 33]))
+        op = make(OPS[name], {"k": draw(st.integers(0, shape[-1]))})
+        # A quarter apart, in any order, so that no rounding of the probabilities can change it.
+        random = np.random.RandomState(draw(st.integers(0, 2**32 - 1)))
+        rows = [random.permutation(shape[-1]) / 4 for _ in range(math.prod(shape[:-1]))]
+        dtype = choose(draw, dtypes)
+        return Case(op, (np.array(rows).reshape(shape).astype(dtype.name),))
 
     return strategy

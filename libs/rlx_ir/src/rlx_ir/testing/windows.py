@@ -132,3 +132,28 @@ def gemm(name: str) -> Strategy:
         return Case(op, (array(draw, a, dtype), array(draw, b, dtype), c))
 
     return strategy
+
+
+@strategy_for("resize")
+def resize(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        mode = draw(st.sampled_from(["nearest", "linear", "cubic"]))
+        dtype = choose(draw, dtypes, _KINDS if mode == "nearest" else ("float",))
+        lead = (draw(sizes(2)), draw(sizes(3)))
+        image = (draw(sizes(8, least=1)), draw(sizes(8, least=1)))
+        attributes: dict[str, Any] = {
+            "mode": mode,
+            "coordinate_mode": draw(
+                st.sampled_from(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
+            ),
+            "nearest_mode": draw(st.sampled_from(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])),
+        }
+        if draw(st.booleans()):
+            attributes["size"] = [draw(st.integers(1, 17)), draw(st.integers(1, 17))]
+        else:
+            scale = st.sampled_from([2.0, 0.5, 1.5, 1.0, 0.6, 3.0, 0.75])
+            attributes["scales"] = [draw(scale), draw(scale)]
+        return Case(make(OPS[name], attributes), (array(draw, (*lead, *image), dtype),))
+
+    return strategy
