@@ -371,6 +371,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "ask again in a moment, or let the scheduler choose another device",
     ),
     ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
+    ("E426", 400, "model {model!r} has no output {output!r}", "its outputs are {known}"),
     # --- E5xx: cluster
     (
         "E501",

@@ -58,6 +58,9 @@ def answer_problems(app: FastAPI) -> None:
 
     async def unrouted(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if isinstance(error.__cause__, RlxError):
+            # Raised while the body streamed in, and wrapped by what reads it: a body over its limit.
+            return problem_response(error.__cause__)
         if error.status_code == 404:
             return problem_response(RequestError("E422", what=f"route {request.method} {request.url.path}"))
         if error.status_code == 405:

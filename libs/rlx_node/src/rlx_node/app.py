@@ -1,0 +1,80 @@
+"""The HTTP application around an actor, and an actor for this machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+from fastapi import Depends, FastAPI, Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from rlx_cluster.deployments import Replica
+from rlx_node import api_v1, api_v2
+from rlx_node.actor import VERSION, Actor
+from rlx_node.devices import capabilities, devices
+from rlx_node.settings import NodeSettings
+from rlx_runtime import Executor
+from rlx_wire.service.keys import KeyCheck, bearer
+from rlx_wire.service.logs import RequestIds
+from rlx_wire.service.problems import answer_problems
+
+__all__ = ["create_actor", "create_app"]
+
+
+def create_actor(
+    settings: NodeSettings,
+    kinds: Iterable[str] | None = None,
+    local: Mapping[Replica, Path] | None = None,
+) -> Actor:
+    """An actor with this machine's devices of these `kinds` (all, where None), each in an executor of its
+    own.
+
+    `local` are bundles that it serves from the start, whoever deploys what.
+    """
+    entry = settings.entry
+    found = devices(kinds, entry.devices if entry is not None else ())
+    runtime = settings.runtime
+    executors = {
+        device.id: Executor(
+            device.id,
+            threads=None if runtime.threads == "auto" else runtime.threads,
+            in_flight=runtime.context_pool_size,
+            queue=runtime.queue,
+        )
+        for device in found
+        if device.targets
+    }
+    limits = httpx.Limits(max_connections=256, max_keepalive_connections=64)
+    http = httpx.AsyncClient(headers=bearer(settings.key), limits=limits, trust_env=False)
+    return Actor(settings, found, capabilities(settings.labels), executors, http, local=local)
+
+
+def create_app(actor: Actor, title: str = "RLX node") -> FastAPI:
+    """The routes of a node. The actor starts and ends with the application."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await actor.start()
+        try:
+            yield
+        finally:
+            await actor.close()
+
+    app = FastAPI(title=title, version=VERSION, lifespan=lifespan)
+    app.state.actor = actor
+    app.add_middleware(RequestIds)
+    answer_problems(app)
+    app.add_exception_handler(ClientDisconnect, _nobody_listens)
+    app.include_router(api_v2.health)
+    key = [Depends(KeyCheck(actor.settings.key))]
+    app.include_router(api_v1.routes, dependencies=key)
+    app.include_router(api_v2.routes, dependencies=key)
+    return app
+
+
+async def _nobody_listens(_: Request, __: Exception) -> Response:
+    """For the log alone: the caller hung up."""
+    return Response(status_code=499)
