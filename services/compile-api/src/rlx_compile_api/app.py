@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from rlx_compile_api.broker import Broker
 from rlx_compile_api.doors import BodyLimit, Doors
-from rlx_compile_api.inspection import Refused
+from rlx_compile_api.inspection import Inspector, Refused
 from rlx_compile_api.routes import (
     artifacts,
     attempts,
@@ -36,9 +36,14 @@ from rlx_wire.service.problems import answer_problems
 __all__ = ["create_app"]
 
 
-def create_app(settings: Settings, broker: Broker | None = None, clock: Callable[[], float] = time.time) -> FastAPI:
-    """The application; tests bring their own broker and clock."""
-    service = Service.build(settings, broker, clock)
+def create_app(
+    settings: Settings,
+    broker: Broker | None = None,
+    clock: Callable[[], float] = time.time,
+    inspector: Inspector | None = None,
+) -> FastAPI:
+    """The application; tests bring their own broker, clock and inspector."""
+    service = Service.build(settings, broker, clock, inspector)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -58,6 +63,7 @@ def create_app(settings: Settings, broker: Broker | None = None, clock: Callable
         version=COMPILER_VERSION,
         lifespan=lifespan,
         redirect_slashes=False,
+        redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from rlx_base.errors import RequestError
 from rlx_wire.api import Digest, TensorInfo
 from rlx_wire.problem import Problem
 
-__all__ = ["Inspected", "Inspector", "Refused"]
+__all__ = ["ChildInspector", "Inspected", "Inspector", "Refused"]
 
 _ANSWER_LIMIT: Final = 4 << 20
 _NEEDED: Final = ("PATH", "PYTHONPATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
@@ -41,8 +42,12 @@ class Refused(Exception):
         self.problem = problem
 
 
-class Inspector:
-    """`Inspector(seconds, bytes)(path)` reads, verifies and digests the `.rlx` or `.rlxz` at `path`."""
+Inspector = Callable[[Path], Inspected]
+"""Raises `Refused` for a program that does not hold together."""
+
+
+class ChildInspector:
+    """`ChildInspector(seconds, bytes)(path)` reads, verifies and digests the `.rlx` or `.rlxz` at `path`."""
 
     def __init__(self, seconds: float, memory_bytes: int) -> None:
         self._seconds = seconds

@@ -19,7 +19,7 @@ from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.broker import Broker, CeleryBroker
 from rlx_compile_api.database import Database
 from rlx_compile_api.doors import Sessions
-from rlx_compile_api.inspection import Inspector
+from rlx_compile_api.inspection import ChildInspector, Inspector
 from rlx_compile_api.levels import levels_from_gss
 from rlx_compile_api.orchestration import Orchestration
 from rlx_compile_api.profiles import Profiles
@@ -55,7 +55,13 @@ class Service:
     sessions: Sessions | None
 
     @classmethod
-    def build(cls, settings: Settings, broker: Broker | None = None, clock: Callable[[], float] = time.time) -> Service:
+    def build(
+        cls,
+        settings: Settings,
+        broker: Broker | None = None,
+        clock: Callable[[], float] = time.time,
+        inspector: Inspector | None = None,
+    ) -> Service:
         """Wires the parts; nothing runs yet and no connection is made."""
         database, bell = Database(settings.database), Bell()
         blobs = BlobStore(settings.data_folder)
@@ -74,7 +80,7 @@ class Service:
 
         gss = settings.gss_url
         choose = levels_from_gss(gss, settings.key, settings.fallback_cpu) if gss else fallback
-        inspector = Inspector(settings.inspect_seconds, settings.inspect_bytes)
+        inspector = inspector or ChildInspector(settings.inspect_seconds, settings.inspect_bytes)
         return cls(
             settings=settings,
             clock=clock,

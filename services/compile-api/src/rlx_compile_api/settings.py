@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import Field
 
-from rlx_wire.service.settings import BindAddress, ServiceSettings, is_loopback, split_address
+from rlx_wire.service.settings import BindAddress, ServiceSettings
 
 __all__ = ["Settings"]
 
@@ -43,8 +43,3 @@ class Settings(ServiceSettings):
     @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{self.data_folder.absolute() / 'compile-api.sqlite3'}"
-
-    @property
-    def open_to_all(self) -> bool:
-        """Without a key, on loopback only: everybody on this machine may do everything."""
-        return self.api_key is None and is_loopback(split_address(self.bind_addr)[0])

@@ -46,7 +46,7 @@ def _decode(cursor: str, keys: Sequence[Any]) -> list[Any]:
         values = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
     except ValueError:
         values = None
-    kinds = [key.type.python_type for key in keys]
+    kinds = [getattr(key.type, "impl_instance", key.type).python_type for key in keys]
     if not isinstance(values, list) or [type(value) for value in values] != kinds or not all(map(_plain, values)):
         raise RequestError("E435", cursor=cursor)
     return values

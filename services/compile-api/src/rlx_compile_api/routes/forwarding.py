@@ -25,16 +25,32 @@ _OURS: Final = frozenset(
 )
 
 
-@router.api_route("/v2", methods=["GET"], response_class=StreamingResponse)
-@router.api_route("/v2/{path:path}", methods=["GET", "POST"], response_class=StreamingResponse)
-@router.api_route("/v1/infer", methods=["POST"], response_class=StreamingResponse)
-async def forward_to_scheduler(service: Held, request: Request) -> Response:
-    """The scheduler's answer."""
+@router.get("/v2", response_class=StreamingResponse)
+async def server_metadata(service: Held, request: Request) -> Response:
+    """The scheduler's metadata."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.api_route("/v1/nodes", methods=["GET"], response_class=StreamingResponse)
-async def forward_to_gss(service: Held, request: Request) -> Response:
+@router.get("/v2/{path:path}", response_class=StreamingResponse)
+async def ask_scheduler(service: Held, request: Request) -> Response:
+    """The Open Inference Protocol's questions: health, models, statistics."""
+    return await _forward(service, request, service.settings.scheduler_url, "scheduler")
+
+
+@router.post("/v2/{path:path}", response_class=StreamingResponse)
+async def post_to_scheduler(service: Held, request: Request) -> Response:
+    """The Open Inference Protocol's inference and repository."""
+    return await _forward(service, request, service.settings.scheduler_url, "scheduler")
+
+
+@router.post("/v1/infer", response_class=StreamingResponse)
+async def infer(service: Held, request: Request) -> Response:
+    """One inference."""
+    return await _forward(service, request, service.settings.scheduler_url, "scheduler")
+
+
+@router.get("/v1/nodes", response_class=StreamingResponse)
+async def list_nodes(service: Held, request: Request) -> Response:
     """The nodes, as the GSS sees them."""
     url = service.settings.gss_url
     if url is None:

@@ -1,0 +1,97 @@
+"""Inference passes through to the scheduler as it came, and comes back as it was answered."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.support.compile_api import Api, problem
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.answer(b"")
+
+    def do_POST(self) -> None:
+        self.answer(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(418 if "teapot" in self.path else 200)
+        sent = gzip.compress(body, mtime=0)
+        for name, value in {
+            "Content-Length": str(len(sent)),
+            "Content-Encoding": "gzip",
+            "Inference-Header-Content-Length": "7",
+            "X-Path": self.path,
+            "X-Authorization": self.headers.get("Authorization", ""),
+            "X-Cookie": self.headers.get("Cookie", ""),
+            "X-Given": self.headers.get("Inference-Header-Content-Length", ""),
+            "X-Request": self.headers.get("X-Request-Id", ""),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(sent)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def echo() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_request_passes_with_its_bytes_and_headers(start_api, echo: str) -> None:
+    api: Api = start_api(scheduler_url=echo, api_key="secret")
+    body = bytes(range(256)) * 100
+    answer = api.client.post(
+        "/v2/models/n%C3%A9t/infer?x=1",
+        content=body,
+        headers={"X-API-Key": "secret", "Inference-Header-Content-Length": "12", "Cookie": "a=b"},
+    )
+    assert answer.content == body
+    assert answer.headers["x-path"] == "/v2/models/n%C3%A9t/infer?x=1"
+    assert answer.headers["x-given"] == "12"
+    assert answer.headers["inference-header-content-length"] == "7"
+    assert answer.headers["x-authorization"] == "Bearer secret"
+    assert answer.headers["x-cookie"] == ""
+    assert answer.headers["x-request"] == answer.headers["x-request-id"]
+
+
+def test_statuses_and_all_forwarded_routes(start_api, echo: str) -> None:
+    api: Api = start_api(scheduler_url=echo, gss_url=echo)
+    assert api.client.get("/v2/teapot").status_code == 418
+    for method, path in (("GET", "/v2"), ("POST", "/v1/infer"), ("GET", "/v1/nodes"), ("GET", "/v2/health/live")):
+        answer = api.client.request(method, path)
+        assert (answer.status_code, answer.headers["x-path"]) == (200, path)
+
+
+def test_without_a_scheduler_the_answer_says_so_in_both_protocols(start_api) -> None:
+    api: Api = start_api(scheduler_url="http://127.0.0.1:1")
+    refusal = problem(api.client.post("/v2/models/m/infer", json={}))
+    assert (refusal["status"], refusal["code"]) == (503, "RLX-E531")
+    assert refusal["error"] == refusal["detail"]
+    assert "http://127.0.0.1:1" in refusal["detail"]
+    assert problem(api.client.get("/v1/nodes"))["status"] == 503
+
+
+def test_a_body_over_the_limit_is_not_passed_on(start_api, echo: str) -> None:
+    api: Api = start_api(scheduler_url=echo, max_inference_bytes=100)
+
+    def stream() -> Iterator[bytes]:
+        for _ in range(300):
+            yield b"x" * 10
+
+    assert problem(api.client.post("/v1/infer", content=stream()))["status"] == 413

@@ -1,0 +1,1 @@
+"""Real servers for tests: a private PostgreSQL, a private Redis, free ports."""
