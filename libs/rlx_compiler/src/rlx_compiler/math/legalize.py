@@ -16,7 +16,7 @@ from typing import Final
 from rlx_base.dtypes import BOOL, FLOAT32
 from rlx_compiler.loops.ir import Apply, Broadcast, Cast, Expr, Literal, Select
 from rlx_compiler.math import exponential, half, integers, power, rounding, trigonometric
-from rlx_compiler.math.build import cast, greater, less, neg
+from rlx_compiler.math.build import cast, greater, less, like, neg
 from rlx_compiler.math.graph import rewrite
 from rlx_compiler.targets.spec import TargetSpec
 
@@ -109,5 +109,5 @@ _INTEGER: Final[dict[str, Callable[..., Expr]]] = {
     "floor": lambda x: x,
     "ceil": lambda x: x,
     "round": lambda x: x,
-    "is_nan": lambda x: Apply("ne", (x, x), BOOL),
+    "is_nan": lambda x: like(False, x, BOOL),
 }

@@ -146,7 +146,7 @@ def floor_divided(a: Expr, b: Expr) -> Expr:
     quotient = div(sub(a, left), b)
     quotient = select(_crosses_zero(left, b), sub(quotient, 1.0), quotient)
     # A whole number but for rounding, in either direction.
-    whole = Apply("floor", (quotient,), a.dtype)
+    whole: Expr = Apply("floor", (quotient,), a.dtype)
     whole = select(greater(sub(quotient, whole), 0.5), add(whole, 1.0), whole)
     return select(equal(b, 0.0), div(a, b), whole)
 
