@@ -214,6 +214,8 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "no text can hold the name or dimension {name!r}",
         "names are Python's, without keywords; declared dimensions are numbers or names",
     ),
+    ("E130", 422, "module {module!r}: {what}", "a pass or a program built it wrongly; text that parses cannot do this"),
+    ("E131", 422, "{op} is given {given} operands", "it takes ({operands})"),
     # --- E2xx: compilation and targets
     ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
     ("E202", 422, "target {target} has no CPU {cpu!r}{hint}", "its CPUs: {known}"),

@@ -70,6 +70,10 @@ class Op:
         """The result types. Raises VerifyError (E110 …) where the operands do not fit."""
         raise NotImplementedError
 
+    def bind(self, dims: Mapping[str, int]) -> Op:
+        """The op with the names of symbolic dimensions in its attributes replaced, where they are known."""
+        return self
+
     def expression(self, *operands: Any, **_: Any) -> tuple[Tensor, ...]:
         """The results, defined in index notation; shapes may be symbolic."""
         raise NotImplementedError

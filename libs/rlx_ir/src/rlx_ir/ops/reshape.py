@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,6 +81,11 @@ def named(shape: tuple[int | str, ...]) -> Shape:
     return tuple(Symbol(size) if isinstance(size, str) else size for size in shape)
 
 
+def bound(shape: tuple[int | str, ...], dims: Mapping[str, int]) -> tuple[int | str, ...]:
+    """A shape attribute with the names that are known replaced."""
+    return tuple(dims.get(size, size) if isinstance(size, str) else size for size in shape)
+
+
 @register
 @dataclass(frozen=True, slots=True)
 class Reshape(Op):
@@ -93,6 +99,11 @@ class Reshape(Op):
     operands = ("x",)
 
     shape: tuple[int | str, ...]
+
+    def bind(self, dims: Mapping[str, int]) -> Op:
+        return replace(
+            self, shape=tuple(dims.get(size, size) if isinstance(size, str) else size for size in self.shape)
+        )
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         return (inherit(x, self._resolved(x.shape)),)
@@ -140,8 +151,6 @@ class Reshape(Op):
 
     def reference(self, x: Array) -> tuple[Array, ...]:
         shape = [x.shape[place] if size == 0 else size for place, size in enumerate(self.shape)]
-        if any(isinstance(size, str) for size in shape):
-            return (x.reshape([size for size in self._resolved(x.shape) if isinstance(size, int)]),)
         return (x.reshape([int(size) for size in shape]),)
 
 
@@ -260,6 +269,11 @@ class Expand(Op):
     operands = ("x",)
 
     shape: tuple[int | str, ...]
+
+    def bind(self, dims: Mapping[str, int]) -> Op:
+        return replace(
+            self, shape=tuple(dims.get(size, size) if isinstance(size, str) else size for size in self.shape)
+        )
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         asked = TensorType(named(self.shape), x.dtype)

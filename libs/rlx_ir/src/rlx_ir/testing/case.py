@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
+import rlx_ir.ops  # noqa: F401  registers them
 from rlx_base.dtypes import DType, of_numpy
 from rlx_ir.builder import ModuleBuilder
 from rlx_ir.module import Module
