@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rlx_base.dtypes import INDEX
 from rlx_compiler.loops import build
@@ -60,19 +60,24 @@ def fold_indices(expr: Expr) -> Expr:
 
 def expand(kernel: Kernel) -> Kernel:
     """The kernel without unrolled loops."""
-    return Kernel(kernel.name, kernel.params, tuple(_Expansion().body(kernel.body, {})))
+    return Kernel(kernel.name, kernel.params, tuple(_Expansion(p.name for p in kernel.params).body(kernel.body, {})))
 
 
 class _Expansion:
     """Gives each copy of a bound name a name of its own, since copies stand side by side in one body."""
 
-    def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._count: dict[str, int] = {}
 
     def _fresh(self, name: str) -> str:
-        count = self._taken.get(name, 0)
-        self._taken[name] = count + 1
-        return name if count == 0 else f"{name}.{count}"
+        fresh, count = name, self._count.get(name, 0)
+        while fresh in self._taken:
+            count += 1
+            fresh = f"{name}_{count}"
+        self._count[name] = count
+        self._taken.add(fresh)
+        return fresh
 
     def body(self, body: Body, outer: Mapping[str, Expr | str]) -> Iterator[Stmt]:
         """`names` maps a bound name to what stands for it here: a number, a value, or another name."""
@@ -99,7 +104,8 @@ class _Expansion:
                     yield Store(buffer, where, _substitute(value, names), stride, only)
                 case For(var, start, stop, inner, step, "unrolled"):
                     first, last = _substitute(start, names), _substitute(stop, names)
-                    assert isinstance(first, Literal) and isinstance(last, Literal), "only known ranges are unrolled"
+                    assert isinstance(first, Literal), "only known ranges are unrolled"
+                    assert isinstance(last, Literal), "only known ranges are unrolled"
                     for number in range(int(first.value), int(last.value), step):
                         yield from self.body(inner, {**names, var: build.index(number)})
                 case For(var, start, stop, inner, step, kind):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import INDEX
+from rlx_base.dtypes import INDEX, DType
 from rlx_compiler.loops.ir import (
     Accumulator,
     Allocate,
@@ -48,6 +48,11 @@ _FOLDS: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": 
 _SHIFTS: dict[str, Any] = {"shl": np.left_shift, "shr": np.right_shift}
 
 
+def _numpy(dtype: DType) -> np.dtype[np.generic]:
+    assert dtype.numpy is not None, f"NumPy has no {dtype}"
+    return dtype.numpy
+
+
 class _Frame:
     """Names in scope, accumulators and memory of one kernel call."""
 
@@ -80,7 +85,7 @@ class _Frame:
                 with np.errstate(all="ignore"):
                     return np.asarray(self.value(value)).astype(dtype.numpy)[()]
             case Bitcast(value, dtype):
-                return np.asarray(self.value(value), value.dtype.numpy).view(dtype.numpy)[()]
+                return np.asarray(self.value(value), value.dtype.numpy).view(_numpy(dtype))[()]
             case Apply(function, arguments):
                 return self._apply(function, arguments)
             case Fma(a, b, c):
@@ -198,7 +203,7 @@ def run_program(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arra
         start = argument.position
         region = memory[argument.region]
         assert start + count * buffer.dtype.itemsize <= region.size, f"{buffer.name} lies outside {argument.region}"
-        return region[start : start + count * buffer.dtype.itemsize].view(buffer.dtype.numpy)
+        return region[start : start + count * buffer.dtype.itemsize].view(_numpy(buffer.dtype))
 
     for launch in program.launches:
         kernel = kernels[launch.kernel]

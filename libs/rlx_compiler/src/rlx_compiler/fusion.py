@@ -1,0 +1,123 @@
+"""Which nodes become one kernel: an elementwise op is computed where its operand is, in registers, before it is stored.
+
+`relu(conv(x) + residual)` is then one pass over memory. A producer joins its reader where the reader alone uses it,
+place by place. Whether that pays is decided from the memory that the value would live in: what its traffic costs
+against what keeping the fused parts coherent costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rlx_compiler.lowering.expressions import is_epilogue_of, node_stages
+from rlx_compiler.lowering.substitute import count_nodes, inline, reduces
+from rlx_compiler.targets.spec import MemorySpace, TargetSpec
+from rlx_ir.expr import Tensor
+from rlx_ir.module import Module, Node
+
+__all__ = ["FusionChoice", "Group", "groups_of"]
+
+_LARGEST_BODY = 400  # nodes of an expression: the code it makes grows with it
+_USUAL_BANDWIDTH = 20e9
+_SYNC_SECONDS = {"MESI": 0.0, "MOESI": 0.0, "host": 1e-6, "none": 20e-6}
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChoice:
+    """One decision, with the figures it came from, for the compile report."""
+
+    producer: str
+    consumer: str
+    fused: bool
+    reason: str
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes that become one step of the plan: their stages in order, the last of which gives `value`s of the module."""
+
+    nodes: list[Node]
+    stages: list[Tensor]
+    choices: list[FusionChoice] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The ops, in order."""
+        names: list[str] = []
+        for node in self.nodes:
+            if not names or names[-1] != node.op.name:
+                names.append(node.op.name)
+        return "_".join(names)
+
+
+def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
+    """The module's nodes as groups, each after those whose values it reads."""
+    owner: dict[str, Group] = {}
+    groups: list[Group] = []
+    for node in module.nodes:
+        group = Group([node], node_stages(module, node))
+        if fuse:
+            _take_producers(module, spec, group, owner)
+            groups = [other for other in groups if other.nodes]
+        groups.append(group)
+        for result in node.results:
+            owner[result.name] = group
+    return groups
+
+
+def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mapping[str, Group]) -> None:
+    """Move into the group every producer that it alone reads, place by place; its reductions come with the first one."""
+    (node,) = group.nodes
+    if len(group.stages) != 1 or len(node.results) != 1:
+        return
+    values = dict.fromkeys(name for name in node.operands if name is not None and name in owner)
+    with_sums = sorted(values, key=lambda name: not _has_sums(owner[name].stages[-1]))
+    for name in with_sums:
+        producer = owner[name]
+        last, reader = producer.stages[-1], group.stages[-1]
+        if last.name != name or len(producer.nodes[-1].results) != 1 or not is_epilogue_of(reader, last):
+            continue
+        uses = sum(1 for operand in node.operands if operand == name)
+        if module.uses[name] != uses or (_has_sums(last) and _has_sums(reader)):
+            continue
+        assert reader.body is not None
+        body = inline(reader.body, last)
+        if count_nodes(body) > _LARGEST_BODY:
+            continue
+        pays, reason = _worth(module, name, spec)
+        group.choices.append(FusionChoice(name, node.name, pays, reason))
+        if pays:
+            fused = Tensor(reader.name, reader.shape, reader.dtype, reader.axes, body)
+            group.stages = [*producer.stages[:-1], *group.stages[:-1], fused]
+            group.choices = [*producer.choices, *group.choices]
+            group.nodes = [*producer.nodes, *group.nodes]
+            producer.nodes = []
+
+
+def _has_sums(tensor: Tensor) -> bool:
+    return tensor.body is not None and bool(reduces(tensor.body))
+
+
+def _worth(module: Module, name: str, spec: TargetSpec) -> tuple[bool, str]:
+    """Whether not storing a value pays: bytes saved ÷ bandwidth + latency, against what coherence costs."""
+    type = module.tensor(name)
+    size = type.dtype.itemsize
+    for dim in type.shape:
+        size *= dim if isinstance(dim, int) else 1
+    affinity = type.affinity
+    space = _space(spec, None if affinity is None else affinity.location)
+    bandwidth = (affinity and affinity.bytes_per_second) or space.bandwidth or _USUAL_BANDWIDTH
+    latency = (affinity and affinity.seconds_of_latency) or 0.0
+    coherence = (affinity and affinity.coherence) or space.coherence
+    saved = 2 * size / bandwidth + latency
+    cost = _SYNC_SECONDS.get(coherence, 0.0)
+    what = (
+        f"saves {2 * size} bytes at {bandwidth / 1e9:.0f} GB/s and {latency * 1e9:.0f} ns: {saved * 1e6:.2f} us; "
+        f"coherence {coherence} costs {cost * 1e6:.2f} us"
+    )
+    return saved > cost or cost == 0.0, what
+
+
+def _space(spec: TargetSpec, location: str | None) -> MemorySpace:
+    return next((space for space in spec.spaces if space.location == location), spec.spaces[0])

@@ -1,0 +1,100 @@
+"""One stage as one scheduled kernel: physical, collapsed, planned, packed, and nested."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from rlx_compiler.loops.ir import Buffer, Kernel
+from rlx_compiler.lowering.collapse import collapse
+from rlx_compiler.lowering.nest import build_kernel
+from rlx_compiler.lowering.packing import with_packings
+from rlx_compiler.lowering.storage import Stage, physical
+from rlx_compiler.lowering.substitute import read_tensors
+from rlx_compiler.lowering.values import NotVectorisable
+from rlx_compiler.schedule.asked import Asked
+from rlx_compiler.schedule.choose import Chosen, choose, scalar_plan
+from rlx_compiler.schedule.plan import Packing, Plan
+from rlx_compiler.targets.spec import TargetSpec
+from rlx_ir import expr as ir
+from rlx_ir.expr import Tensor
+from rlx_ir.layout import Layout
+
+__all__ = ["Lowered", "lower_stage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A kernel with, for each parameter, the value it stands for and the packing it wants; and its cost."""
+
+    kernel: Kernel
+    values: tuple[str, ...]
+    packings: tuple[Packing | None, ...]
+    plan: Plan
+    reasons: tuple[str, ...]
+    flops: int
+    bytes: int
+
+
+def lower_stage(
+    defined: Tensor,
+    name: str,
+    layouts: Mapping[str, Layout | None],
+    params: Mapping[str, str],
+    constants: Collection[str],
+    spec: TargetSpec,
+    asked: Asked,
+) -> Lowered:
+    """The kernel of a stage. `params` names the parameter of each value; `constants` may be stored in any order."""
+    stage = collapse(physical(defined, layouts), asked.named)
+    chosen = choose(stage, spec, constants, asked)
+    try:
+        return _finished(stage, chosen, name, params)
+    except NotVectorisable:
+        reasons = (*chosen.reasons, "scalar after all: lanes are not evenly spaced in memory")
+        return _finished(stage, Chosen(scalar_plan(stage, asked), reasons), name, params)
+
+
+def _finished(stage: Stage, chosen: Chosen, name: str, params: Mapping[str, str]) -> Lowered:
+    packings = {packing.tensor.name: packing for packing in chosen.plan.packings}
+    packed = with_packings(stage, chosen.plan.packings)
+    tensors = [*(t for t in read_tensors([packed.body])), packed.output]
+    buffers: dict[Tensor, Buffer] = {}
+    for tensor in tensors:
+        access = "write" if tensor == packed.output else "read"
+        buffers[tensor] = Buffer(params[tensor.name], tensor.dtype, tensor.shape, "global", access)  # type: ignore[arg-type]
+    return Lowered(
+        build_kernel(packed, chosen.plan, name, buffers),
+        tuple(tensor.name for tensor in tensors),
+        tuple(packings.get(tensor.name) for tensor in tensors),
+        chosen.plan,
+        chosen.reasons,
+        _flops(stage),
+        sum(_elements(t.shape) * t.dtype.itemsize for t in {t.name: t for t in tensors}.values()),
+    )
+
+
+def _elements(shape: tuple[object, ...]) -> int:
+    count = 1
+    for size in shape:
+        assert isinstance(size, int)
+        count *= size
+    return count
+
+
+def _flops(stage: Stage) -> int:
+    """Scalar operations on values (not on indices): each as often as its loops run."""
+
+    def count(expr: ir.Expr) -> int:
+        match expr:
+            case ir.Reduce(_, axes, body):
+                return (count(body) + 1) * _elements(tuple(axis.extent for axis in axes))
+            case ir.Apply("select", (_, then, otherwise)):
+                return count(then) + count(otherwise)
+            case ir.Apply(_, arguments) if expr.dtype.is_float or arguments[0].dtype.is_float:
+                return 1 + sum(count(a) for a in arguments)
+            case ir.Read():
+                return 0
+        return sum(count(child) for child in ir.children(expr))
+
+    return _elements(tuple(axis.extent for axis in stage.axes)) * count(stage.body)

@@ -1,0 +1,311 @@
+"""A whole module as a program: groups become kernels, values get memory, constants are packed, equal kernels shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlx_compiler.fusion import Group
+from rlx_compiler.loops.interpret import run_kernel
+from rlx_compiler.loops.ir import Kernel
+from rlx_compiler.loops.prepare import prepare
+from rlx_compiler.loops.program import Argument, Launch, PackedArray, Port, Program
+from rlx_compiler.lowering.kernels import Lowered, lower_stage
+from rlx_compiler.lowering.packing import pack_array
+from rlx_compiler.lowering.views import viewed
+from rlx_compiler.memory_plan import Life, aligned, place_values
+from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked, asked_of
+from rlx_compiler.schedule.plan import Packing
+from rlx_compiler.targets.spec import TargetSpec
+from rlx_ir.expr import Axis, Read, Tensor
+from rlx_ir.layout import Layout
+from rlx_ir.module import Module
+from rlx_ir.op import operand_names
+from rlx_ir.schedule import NO_SCHEDULE
+
+__all__ = ["LoweredModule", "Step", "lower_module"]
+
+_LARGEST_FOLDED = 1 << 14  # elements · terms of a stage that is computed at compile time, by the interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch to be: its lowered kernel, what it computes, what was asked of its schedule."""
+
+    name: str
+    lowered: Lowered
+    ops: tuple[str, ...]
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredModule:
+    """The program, its steps in order, and each kernel as scheduled (before `prepare`), for people."""
+
+    program: Program
+    steps: tuple[Step, ...]
+    nests: Mapping[str, Kernel]
+    views: Mapping[str, str] = field(default_factory=dict)
+
+
+def lower_module(module: Module, groups: Sequence[Group], spec: TargetSpec) -> LoweredModule:
+    """The program of a module whose shapes are all numbers."""
+    return _Lowering(module, groups, spec).program()
+
+
+class _Lowering:
+    def __init__(self, module: Module, groups: Sequence[Group], spec: TargetSpec) -> None:
+        self.module, self.groups, self.spec = module, groups, spec
+        self.steps: list[Step] = []
+        self.types: dict[str, Tensor] = {}
+        self.layouts: dict[str, Layout | None] = {}
+        self.views: dict[str, str] = {}
+        self.constants: dict[str, NDArray[Any]] = {}
+        self.ports: dict[str, Argument] = {}
+        self.kernels: dict[tuple[object, ...], Kernel] = {}
+        self.nests: dict[str, Kernel] = {}
+
+    def program(self) -> LoweredModule:
+        for place, value in enumerate(self.module.inputs):
+            self._know(value.name, None)
+            self.ports[value.name] = Argument("input", place)
+        for constant in self.module.constants:
+            self._know(constant.name, None)
+            self.constants[constant.name] = constant.array()
+        for node in self.module.nodes:
+            for result in node.results:
+                layout = result.tensor.layout
+                self._know(result.name, None if layout is None or layout.is_plain else layout)
+        self._store_inputs()
+        for group in self.groups:
+            self._lower_group(group)
+        self._give_outputs()
+        return self._placed()
+
+    def _know(self, name: str, layout: Layout | None) -> None:
+        type = self.module.tensor(name)
+        self.types[name] = Tensor(name, type.shape, type.dtype)
+        self.layouts[name] = layout
+
+    # --- inputs and outputs: logical order outside, any order inside
+
+    def _store_inputs(self) -> None:
+        """Inputs arrive in logical order. One that is declared in another is copied, unless few channels are only
+        read one at a time, as by an image's first convolution."""
+        for value in self.module.inputs:
+            layout = value.tensor.layout
+            if layout is None or layout.is_plain or self._read_in_place(value.name):
+                continue
+            stored = f"{value.name}.stored"
+            self.types[stored] = Tensor(stored, *_shape_and_dtype(self.types[value.name]))
+            self.layouts[stored] = layout
+            self._copy(value.name, stored, (f"{value.name}: {layout}",))
+            self.groups = [self._reading(group, value.name, stored) for group in self.groups]
+
+    def _read_in_place(self, name: str) -> bool:
+        readers = [node for node in self.module.nodes if name in node.operands]
+        return (
+            bool(readers)
+            and all(
+                node.op.name == "conv2d" and node.operands[0] == name and getattr(node.op, "groups", 1) == 1
+                for node in readers
+            )
+            and self.types[name].shape[1] in range(16)
+        )
+
+    def _reading(self, group: Group, old: str, new: str) -> Group:
+        from rlx_compiler.lowering.substitute import map_reads
+
+        def moved(read: Read) -> Read:
+            return Read(replace(read.tensor, name=new), read.indices) if read.tensor.name == old else read
+
+        stages: list[Tensor] = []
+        for stage in group.stages:
+            assert stage.body is not None
+            stages.append(replace(stage, body=map_reads(stage.body, moved)))
+        return Group(group.nodes, stages, group.choices)
+
+    def _copy(self, source: str, target: str, ops: tuple[str, ...]) -> None:
+        read = self.types[source]
+        axes = tuple(Axis(f"dim{place}", size) for place, size in enumerate(read.shape))
+        body = Read(read, axes)
+        self._lower(Tensor(target, read.shape, read.dtype, axes, body), "copy", target, ops, {source: "input"}, None)
+
+    def _give_outputs(self) -> None:
+        """Each output is written by what computes it, where that is possible; otherwise it is copied there."""
+        for place, output in enumerate(self.module.outputs):
+            where = Argument("output", place)
+            root = self._root(output.value)
+            computed = root in self._computed()
+            plain = self.layouts[output.value] is None and self.layouts[root] is None
+            if computed and plain and root not in self.ports:
+                self.ports[root] = where
+                continue
+            port = f"output.{output.name}"
+            self.types[port] = Tensor(port, *_shape_and_dtype(self.types[output.value]))
+            self.layouts[port] = None
+            self.ports[port] = where
+            self._copy(output.value, port, (f"output {output.name}",))
+
+    def _computed(self) -> set[str]:
+        return {step.lowered.values[-1] for step in self.steps}
+
+    def _root(self, name: str) -> str:
+        while name in self.views:
+            name = self.views[name]
+        return name
+
+    # --- kernels
+
+    def _lower_group(self, group: Group) -> None:
+        names = self._param_names(group)
+        scheduled = next((node for node in group.nodes if node.schedule != NO_SCHEDULE), None)
+        asked = NOTHING_ASKED
+        if scheduled is not None:
+            operands = self.module.operand_types(scheduled)
+            asked = asked_of(scheduled.op, operands, [r.tensor for r in scheduled.results], scheduled.schedule)
+        values = {result.name for node in group.nodes for result in node.results}
+        for place, stage in enumerate(group.stages):
+            last = stage.name in values
+            if not last:
+                self.types[stage.name] = Tensor(stage.name, stage.shape, stage.dtype)
+                self.layouts[stage.name] = None
+                names[stage.name] = _unique(stage.name.rpartition(".")[2], names)
+            source = viewed(stage, self.layouts)
+            if source is not None and last and self._may_view(source):
+                self.views[stage.name] = source
+                continue
+            own = "" if len(group.stages) == 1 else f"_{place + 1}"
+            launch = stage.name if last else f"{stage.name}{place}"
+            ops = tuple(node.op.name for node in group.nodes)
+            self._lower(stage, f"{group.name}{own}", launch, ops, names, asked)
+
+    def _may_view(self, source: str) -> bool:
+        return source in self.module.types or source in self.types
+
+    def _param_names(self, group: Group) -> dict[str, str]:
+        """Parameters are called what the first op that reads them calls them."""
+        names: dict[str, str] = {}
+        for node in group.nodes:
+            for operand, name in zip(node.operands, operand_names(node.op, len(node.operands)), strict=True):
+                if operand is not None and operand not in names:
+                    names[operand] = _unique(name, names)
+        for stored in [name for name in self.types if name.endswith(".stored")]:
+            names.setdefault(stored, names.get(stored.removesuffix(".stored"), "input"))
+        return names
+
+    def _lower(
+        self,
+        stage: Tensor,
+        name: str,
+        launch: str,
+        ops: tuple[str, ...],
+        names: Mapping[str, str],
+        asked: Asked | None,
+    ) -> None:
+        params = {**names}
+        params[stage.name] = _unique("output", {k: v for k, v in names.items() if k != stage.name})
+        free = {constant for constant in self.constants if constant in names}
+        given = NOTHING_ASKED if asked is None else asked
+        lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, given)
+        if len(lowered.values) == 1 and self._fold(lowered):
+            return
+        if lowered.kernel.body:
+            self.steps.append(Step(launch, lowered, ops, given))
+
+    def _fold(self, lowered: Lowered) -> bool:
+        """Compute now what depends on no input. False where that would take long."""
+        (name,) = lowered.values
+        tensor = self.types[name]
+        if lowered.flops > _LARGEST_FOLDED or self.layouts[name] is not None or name in self.ports:
+            return False
+        count = int(np.prod([size for size in tensor.shape if isinstance(size, int)]))
+        if count > _LARGEST_FOLDED:
+            return False
+        elements = np.zeros(count, tensor.dtype.numpy)
+        run_kernel(lowered.kernel, {lowered.kernel.params[0].name: elements})
+        self.constants[name] = elements.reshape([size for size in tensor.shape if isinstance(size, int)])
+        return True
+
+    # --- memory
+
+    def _placed(self) -> LoweredModule:
+        lives = self._lives()
+        offsets, workspace = place_values(lives)
+        weights: dict[tuple[str, Packing | None], PackedArray] = {}
+        weights_bytes = 0
+        launches: list[Launch] = []
+        for step in self.steps:
+            arguments: list[Argument] = []
+            for value, packing in zip(step.lowered.values, step.lowered.packings, strict=True):
+                root = self._root(value)
+                if root in self.ports:
+                    arguments.append(self.ports[root])
+                elif root in self.constants:
+                    key = (root, packing)
+                    if key not in weights:
+                        packed = pack_array(self.constants[root], packing)
+                        weights[key] = PackedArray(root, weights_bytes, packed)
+                        weights_bytes += aligned(packed.nbytes)
+                    arguments.append(Argument("weights", weights[key].offset))
+                else:
+                    arguments.append(Argument("workspace", offsets[root]))
+            kernel = self._shared(step.lowered.kernel)
+            lowered = step.lowered
+            launches.append(Launch(step.name, kernel.name, tuple(arguments), step.ops, lowered.flops, lowered.bytes))
+        program = Program(
+            self.module.name,
+            tuple(self.kernels.values()),
+            tuple(launches),
+            tuple(Port(v.name, v.tensor.dtype, v.tensor.shape) for v in self.module.inputs),
+            tuple(self._port(output.name, output.value) for output in self.module.outputs),
+            tuple(weights.values()),
+            weights_bytes,
+            workspace,
+        )
+        return LoweredModule(program, tuple(self.steps), self.nests, self.views)
+
+    def _port(self, name: str, value: str) -> Port:
+        type = self.module.tensor(value)
+        return Port(name, type.dtype, type.shape)
+
+    def _shared(self, kernel: Kernel) -> Kernel:
+        """The kernel that the program has for this nest, prepared; equal nests are one function."""
+        key = (kernel.params, kernel.body)
+        if key not in self.kernels:
+            named = replace(kernel, name=_unique(kernel.name, {k: k for k in self.nests}))
+            self.nests[named.name] = named
+            self.kernels[key] = prepare(named)
+        return self.kernels[key]
+
+    def _lives(self) -> list[Life]:
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for place, step in enumerate(self.steps):
+            for value in step.lowered.values:
+                root = self._root(value)
+                if root not in self.ports and root not in self.constants:
+                    first.setdefault(root, place)
+                    last[root] = place
+        return [Life(name, self._bytes(name), start, last[name]) for name, start in first.items()]
+
+    def _bytes(self, name: str) -> int:
+        tensor, layout = self.types[name], self.layouts[name]
+        shape = tensor.shape if layout is None else layout.stored_shape(tensor.shape)
+        return int(np.prod([size for size in shape if isinstance(size, int)])) * tensor.dtype.itemsize
+
+
+def _shape_and_dtype(tensor: Tensor) -> tuple[Any, Any]:
+    return tensor.shape, tensor.dtype
+
+
+def _unique(name: str, taken: Mapping[str, str]) -> str:
+    used, fresh, count = set(taken.values()), name, 1
+    while fresh in used:
+        count += 1
+        fresh = f"{name}_{count}"
+    return fresh

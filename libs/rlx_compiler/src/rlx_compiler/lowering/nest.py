@@ -1,0 +1,283 @@
+"""From a stage and a plan to a loop nest: the generic lowering that every op goes through.
+
+The loops of the plan cut the result's axes into ever smaller domains; what is left at the innermost is a tile of
+registers. All sizes are numbers, so a rest that a cut leaves is a second copy of the inner loops, with its own size.
+Where a guard (padding, a concatenation's seam) depends on an axis of the tile, that axis is first cut into segments in
+which the guard is known: inside an image nothing is tested, and only its edges are done one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rlx_compiler.loops import build
+from rlx_compiler.loops.ir import Body, Buffer, Expr, For, If, Kernel, Let, Stmt, Var
+from rlx_compiler.lowering.guards import conditions
+from rlx_compiler.lowering.indices import Scope, truth
+from rlx_compiler.lowering.leaf import Group, Tile, groups_of
+from rlx_compiler.lowering.storage import Stage
+from rlx_compiler.lowering.substitute import reduces
+from rlx_compiler.lowering.sums import Sums
+from rlx_compiler.lowering.values import LANE, Values, splat, stored
+from rlx_compiler.schedule.plan import Loop, Plan
+from rlx_ir import expr as ir
+from rlx_ir.expr import Axis, Reduce, Tensor
+
+__all__ = ["Segment", "build_kernel", "segments"]
+
+_MOST_SEGMENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of an axis. `known`: in all of it every guard on the axis is decided."""
+
+    start: int
+    size: int
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Domain:
+    """The part of an axis that is still to be looped over; `narrow` ones are done one by one."""
+
+    base: Expr
+    size: int
+    narrow: bool = False
+
+
+def segments(stage: Stage, axis: Axis) -> list[Segment]:
+    """The axis cut where a guard on it changes; one known segment where there is no guard."""
+    size = axis.extent
+    assert isinstance(size, int)
+    guards = [c for c in conditions(stage.body) if any(part == axis for part in ir.walk(c))]
+    whole = [Segment(0, size, True)]
+    if not guards or size == 0:
+        return whole
+    scope = Scope()
+    others = {part for c in guards for part in ir.walk(c) if isinstance(part, Axis)} - {axis}
+    for other in others:
+        assert isinstance(other.extent, int)
+        scope = scope.bind(other, Var(other.name)).variable(other.name, 0, max(other.extent - 1, 0))
+
+    def unread(_: ir.Expr) -> Expr:
+        raise ValueError("guards read nothing")
+
+    def decided(place: int) -> tuple[bool | None, ...]:
+        here = scope.bind(axis, build.index(place))
+        return tuple(truth(guard, here, unread) for guard in guards)
+
+    found: list[Segment] = []
+    last: tuple[bool | None, ...] | None = None
+    for place in range(size):
+        now = decided(place)
+        known = None not in now
+        same = bool(found) and found[-1].known == known and (now == last or not known)
+        if same:
+            found[-1] = Segment(found[-1].start, found[-1].size + 1, known)
+        else:
+            found.append(Segment(place, 1, known))
+        last = now
+    return found if len(found) <= _MOST_SEGMENTS else [Segment(0, size, False)]
+
+
+def build_kernel(stage: Stage, plan: Plan, name: str, buffers: Mapping[Tensor, Buffer]) -> Kernel:
+    """The kernel. `buffers` gives the parameters in order, the output last. Raises NotVectorisable."""
+    return Kernel(name, tuple(dict.fromkeys(buffers.values())), _Nest(stage, plan, buffers).body())
+
+
+class _Nest:
+    def __init__(self, stage: Stage, plan: Plan, buffers: Mapping[Tensor, Buffer]) -> None:
+        self._stage, self._plan, self._buffers = stage, plan, buffers
+        self._axes = {axis.name: axis for axis in stage.axes}
+        self._reduces = reduces(stage.body)
+        self._count: dict[str, int] = {buffer.name: 1 for buffer in buffers.values()}
+        summed = {axis.name: axis for reduce in self._reduces for axis in reduce.axes}
+        self._lane_axis = self._axes.get(plan.vector or "")
+        self._summed_lanes = summed.get(plan.vector or "") if self._lane_axis is None else None
+        tiled = {plan.pixel, plan.vector} & set(self._axes)
+        self._parallel = self._leading_parallel()
+        self._loops = self._complete(plan.loops[len(self._parallel) :])
+        cut = {loop.axis for loop in self._parallel}
+        self._segments = {name: segments(stage, self._axes[name]) for name in tiled if name is not None}
+        for name in cut & set(self._segments):
+            if len(self._segments[name]) > 1:  # a parallel loop is not cut: its guards stay, its tile is narrow
+                self._segments[name] = [Segment(0, self._size(name), False)]
+
+    def _size(self, name: str) -> int:
+        size = self._axes[name].extent
+        assert isinstance(size, int)
+        return size
+
+    def _fresh(self, name: str) -> str:
+        count = self._count.get(name, 0)
+        self._count[name] = count + 1
+        return name if count == 0 else self._fresh(f"{name}_{count}")
+
+    def _leading_parallel(self) -> tuple[Loop, ...]:
+        found: list[Loop] = []
+        for loop in self._plan.loops:
+            if loop.kind != "parallel" or any(loop.axis == other.axis for other in found):
+                break
+            found.append(loop)
+        return tuple(found)
+
+    def _complete(self, loops: Sequence[Loop]) -> tuple[Loop, ...]:
+        """The loops, with those that are missing until only pixel and vector axes have more than one element."""
+        complete = list(loops)
+        for name in self._axes:
+            sizes = [loop.size for loop in (*self._parallel, *complete) if loop.axis == name]
+            if name in (self._plan.pixel, self._plan.vector):
+                if not any(loop.axis == name for loop in complete):
+                    complete.append(Loop(name, sizes[-1] if sizes else max(self._size(name), 1)))
+            elif not sizes or sizes[-1] != 1:
+                complete.append(Loop(name, 1))
+        return tuple(complete)
+
+    # --- loops over the result
+
+    def body(self) -> Body:
+        if any(self._size(name) == 0 for name in self._axes):
+            return ()
+        domains = {name: _Domain(build.index(0), self._size(name)) for name in self._axes}
+        scope = Scope()
+        counts = {loop: -(-self._size(loop.axis) // loop.size) for loop in self._parallel}
+        shared = [loop for loop in self._parallel if counts[loop] > 1]
+        if not shared:
+            return tuple(self._nest(0, self._narrowed(domains), scope))
+        if len(shared) == 1:
+            (loop,) = shared
+            var = self._fresh(loop.axis)
+            inner, scope = self._parallel_domain(loop, Var(var), domains, scope, var)
+            body = self._rests(shared, inner, scope)
+            return (For(var, build.index(0), build.index(self._size(loop.axis)), tuple(body), loop.size, "parallel"),)
+        var = self._fresh("task")
+        total = 1
+        for loop in shared:
+            total *= counts[loop]
+        statements: list[Stmt] = []
+        left, inner_count = total, total
+        for loop in shared:
+            inner_count //= counts[loop]
+            number: Expr = Var(var)
+            if left != total:
+                number = build.mod(number, left)
+            number = build.floor_div(number, inner_count)
+            left = inner_count
+            own = self._fresh(loop.axis)
+            statements.append(Let(own, build.mul(number, loop.size)))
+            domains, scope = self._parallel_domain(loop, Var(own), domains, scope, own)
+        statements += self._rests(shared, domains, scope)
+        return (For(var, build.index(0), build.index(total), tuple(statements), 1, "parallel"),)
+
+    def _parallel_domain(
+        self, loop: Loop, base: Expr, domains: Mapping[str, _Domain], scope: Scope, var: str
+    ) -> tuple[dict[str, _Domain], Scope]:
+        last = (self._size(loop.axis) - 1) // loop.size * loop.size
+        return {**domains, loop.axis: _Domain(base, loop.size)}, scope.variable(var, 0, last, loop.size)
+
+    def _rests(self, shared: Sequence[Loop], domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
+        """The inside of the parallel loop; blocks that are cut short at the end have their own copy."""
+        for place, loop in enumerate(shared):
+            size = self._size(loop.axis)
+            rest = size % loop.size
+            if rest:
+                domain = domains[loop.axis]
+                assert isinstance(domain.base, Var)
+                whole = scope.variable(domain.base.name, 0, size - rest - loop.size, loop.size)
+                tail = scope.variable(domain.base.name, size - rest, size - rest, loop.size)
+                then = self._rests(shared[place + 1 :], domains, whole)
+                cut = {**domains, loop.axis: replace(domain, size=rest)}
+                otherwise = self._rests(shared[place + 1 :], cut, tail)
+                return [If(build.less(domain.base, size - rest), tuple(then), tuple(otherwise))]
+        return self._nest(0, self._narrowed(domains), scope)
+
+    def _narrowed(self, domains: Mapping[str, _Domain]) -> dict[str, _Domain]:
+        """Domains of parallel axes whose guards are not known are done one by one."""
+        return {
+            name: replace(domain, narrow=any(not s.known for s in self._segments.get(name, ())))
+            if any(loop.axis == name for loop in self._parallel)
+            else domain
+            for name, domain in domains.items()
+        }
+
+    def _nest(self, place: int, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
+        if place == len(self._loops):
+            return self._leaf(domains, scope)
+        loop = self._loops[place]
+        domain = domains[loop.axis]
+        first = not any(other.axis == loop.axis for other in (*self._parallel, *self._loops[:place]))
+        parts = self._segments.get(loop.axis) if first else None
+        if parts is None:
+            return self._range(place, domain, domains, scope)
+        statements: list[Stmt] = []
+        for part in parts:
+            cut = _Domain(build.add(domain.base, part.start), part.size, not part.known)
+            statements += self._range(place, cut, domains, scope)
+        return statements
+
+    def _range(self, place: int, domain: _Domain, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
+        """One loop of the plan over a domain: its whole blocks, and the rest."""
+        loop = self._loops[place]
+        last = not any(other.axis == loop.axis for other in self._loops[place + 1 :])
+        step = 1 if domain.narrow and last else min(loop.size, domain.size)
+        whole, rest = divmod(domain.size, step)
+        statements: list[Stmt] = []
+
+        def inside(base: Expr, size: int, scope: Scope) -> list[Stmt]:
+            return self._nest(place + 1, {**domains, loop.axis: _Domain(base, size, domain.narrow)}, scope)
+
+        if whole == 1:
+            statements += inside(domain.base, step, scope)
+        elif whole > 1:
+            var = self._fresh(loop.axis)
+            here = build.add(domain.base, Var(var))
+            body = inside(here, step, scope.variable(var, 0, (whole - 1) * step, step))
+            statements.append(For(var, build.index(0), build.index(whole * step), tuple(body), step))
+        if rest:
+            statements += inside(build.add(domain.base, whole * step), rest, scope)
+        return statements
+
+    # --- the tile
+
+    def _leaf(self, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
+        plan = self._plan
+        pixels = domains[plan.pixel].size if plan.pixel is not None else 1
+        row = domains[self._lane_axis.name].size if self._lane_axis is not None else 1
+        tile = Tile(pixels, groups_of(row, plan.lanes if self._lane_axis is not None else 1), self._fresh)
+
+        def values(group: Group, scope: Scope) -> Values:
+            """The scope of one place of the tile."""
+            for name, axis in self._axes.items():
+                base = domains[name].base
+                if name == plan.pixel:
+                    base = build.add(base, tile.pixel)
+                    scope = scope.variable("pixel", 0, pixels - 1)
+                elif axis is self._lane_axis:
+                    step = build.mul(tile.vector(group), group.lanes)
+                    base = build.add(build.add(base, group.first), step)
+                    scope = scope.variable(f"vector{group.lanes}", 0, group.count - 1)
+                    if group.lanes > 1:
+                        base = build.add(base, Var(LANE))
+                        scope = scope.variable(LANE, 0, group.lanes - 1)
+                scope = scope.bind(axis, base)
+            return Values(scope, group.lanes, self._buffers)
+
+        statements: list[Stmt] = []
+        results: dict[Reduce, object] = {}
+        sums = Sums(tile, scope, values, plan.reduce_loops, self._summed_lanes, plan.lanes, self._fresh)
+        for reduce in self._reduces:
+            filled, results[reduce] = sums.fill(reduce, "sum" if reduce.kind == "sum" else reduce.kind)
+            statements += filled
+
+        output = self._buffers[self._stage.output]
+
+        def value(group: Group) -> Expr:
+            placed = replace(values(group, scope), sums=lambda reduce: results[reduce](group))  # type: ignore[operator]
+            return splat(stored(placed.lower(self._stage.body), output.dtype), group.lanes)
+
+        def use(group: Group, expr: Expr) -> Stmt:
+            return values(group, scope).store(self._stage.output, self._stage.indices, expr)
+
+        return statements + tile.each(value, use)

@@ -1,0 +1,71 @@
+"""Rewriting tensor expressions: axes replaced by what stands for them, reads replaced by what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rlx_ir.expr import Apply, Axis, Cast, Expr, Read, Reduce, Tensor, apply, select, walk
+
+__all__ = ["count_nodes", "inline", "map_reads", "read_tensors", "reads", "reduces", "replace_axes"]
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The expression with each direct part replaced; index arithmetic folds on the way."""
+    match expr:
+        case Read(tensor, indices):
+            return Read(tensor, tuple(change(i) for i in indices))
+        case Apply("select", (condition, then, otherwise)):
+            return select(change(condition), change(then), change(otherwise))
+        case Apply(function, arguments):
+            return apply(function, *(change(a) for a in arguments))
+        case Cast(value, dtype):
+            return Cast(change(value), dtype)
+        case Reduce(kind, axes, body):
+            return Reduce(kind, axes, change(body))
+    return expr
+
+
+def replace_axes(expr: Expr, values: Mapping[Axis, Expr]) -> Expr:
+    """The expression with some of its axes replaced."""
+    if isinstance(expr, Axis):
+        return values.get(expr, expr)
+    return rebuild(expr, lambda part: replace_axes(part, values))
+
+
+def map_reads(expr: Expr, change: Callable[[Read], Expr]) -> Expr:
+    """The expression with each read replaced, inner ones (in an index) first."""
+    rebuilt = rebuild(expr, lambda part: map_reads(part, change))
+    return change(rebuilt) if isinstance(rebuilt, Read) else rebuilt
+
+
+def inline(expr: Expr, tensor: Tensor) -> Expr:
+    """The expression with every read of a defined tensor replaced by what the tensor is there."""
+    body, axes = tensor.body, tensor.axes
+    assert body is not None
+
+    def change(read: Read) -> Expr:
+        if read.tensor is tensor or read.tensor == tensor:
+            return replace_axes(body, dict(zip(axes, read.indices, strict=True)))
+        return read
+
+    return map_reads(expr, change)
+
+
+def reads(expr: Expr) -> Iterator[Read]:
+    """Every read in the expression."""
+    return (part for part in walk(expr) if isinstance(part, Read))
+
+
+def reduces(expr: Expr) -> list[Reduce]:
+    """The distinct reductions in the expression, outermost first."""
+    return list(dict.fromkeys(part for part in walk(expr) if isinstance(part, Reduce)))
+
+
+def read_tensors(exprs: Sequence[Expr]) -> list[Tensor]:
+    """The tensors that the expressions read, in order of their first read."""
+    return list(dict.fromkeys(read.tensor for expr in exprs for read in reads(expr)))
+
+
+def count_nodes(expr: Expr) -> int:
+    """The size of the expression: a bound on how much code it makes."""
+    return sum(1 for _ in walk(expr))

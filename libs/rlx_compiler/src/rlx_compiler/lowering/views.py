@@ -1,0 +1,54 @@
+"""Values that need no code: a stage that only reads another value, each element from where it would be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlx_compiler.lowering.storage import physical
+from rlx_ir.expr import Apply, Axis, Expr, Literal, Read, Tensor
+from rlx_ir.layout import Layout
+from rlx_ir.scalar import SCALARS
+
+__all__ = ["viewed"]
+
+
+def viewed(defined: Tensor, layouts: Mapping[str, Layout | None]) -> str | None:
+    """The value whose memory the tensor can share: it holds the same elements in the same order. None where there is none."""
+    if not isinstance(defined.body, Read):
+        return None
+    stage = physical(defined, layouts)
+    read = stage.body
+    if not isinstance(read, Read) or read.tensor.dtype != stage.output.dtype:
+        return None
+    sizes = [axis.extent for axis in stage.axes]
+    source = [size for size in read.tensor.shape if isinstance(size, int)]
+    counts = [size for size in sizes if isinstance(size, int)]
+    if len(counts) != len(sizes) or np.prod(counts) != np.prod(source):
+        return None
+    grids = dict(zip(stage.axes, np.indices(counts, np.int64, sparse=True), strict=True))
+    offset: NDArray[np.int64] = np.zeros((), np.int64)
+    for index, size in zip(read.indices, source, strict=True):
+        place = _evaluate(index, grids)
+        if place is None:
+            return None
+        offset = offset * size + place
+    expected = np.arange(int(np.prod(counts)), dtype=np.int64)
+    whole = np.broadcast_to(offset, counts).reshape(-1)
+    return read.tensor.name if np.array_equal(whole, expected) else None
+
+
+def _evaluate(expr: Expr, grids: Mapping[Axis, NDArray[np.int64]]) -> NDArray[np.int64] | None:
+    match expr:
+        case Literal(value):
+            return np.asarray(int(value), np.int64)
+        case Axis():
+            return grids.get(expr)
+        case Apply(function, arguments) if function != "select":
+            values = [_evaluate(argument, grids) for argument in arguments]
+            if any(value is None for value in values):
+                return None
+            return np.asarray(SCALARS[function].apply(*values), np.int64)
+    return None
