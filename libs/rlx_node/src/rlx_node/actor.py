@@ -146,11 +146,12 @@ class Actor:
         """
         self.draining = True
         _log.info("draining")
-        with contextlib.suppress(RlxError, TimeoutError):
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.settings.drain_seconds):
                 if self.distributed:
-                    await self.gss.beat()
-                    await asyncio.sleep(_SETTLE_S)
+                    with contextlib.suppress(RlxError):
+                        await self.gss.beat()
+                        await asyncio.sleep(_SETTLE_S)
                 await self.dataplane.idle()
 
     async def close(self) -> None:

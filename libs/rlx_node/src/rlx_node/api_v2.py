@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from rlx_base.errors import RequestError
 from rlx_node.actor import VERSION, Actor
@@ -31,7 +31,16 @@ __all__ = ["health", "routes"]
 routes = APIRouter(prefix="/v2", tags=["open inference protocol"])
 health = APIRouter(prefix="/v2/health", tags=["health"])
 
-Version = Annotated[str | None, Path(pattern="^[0-9]{1,18}$")]
+
+def _version(request: Request) -> str | None:
+    """The version in the path, where the route has one. Raises E422 for what is no number."""
+    version: str | None = request.path_params.get("version")
+    if version is not None and not (version.isascii() and version.isdigit() and len(version) <= 18):
+        raise RequestError("E422", what=f"version {version!r}; versions are numbers")
+    return version
+
+
+Version = Annotated[str | None, Depends(_version)]
 
 
 @health.get("/live")
@@ -53,7 +62,7 @@ async def server_metadata() -> ServerMetadata:
 
 @routes.get("/models/{model}")
 @routes.get("/models/{model}/versions/{version}")
-async def model_metadata(model: str, actor: Held, request: Request, version: Version = None) -> ModelMetadata:
+async def model_metadata(model: str, actor: Held, request: Request, version: Version) -> ModelMetadata:
     """Inputs and outputs; a symbolic dim is −1."""
     held = actor.holdings.manifest(model, version)
     if held is not None:
@@ -66,7 +75,7 @@ async def model_metadata(model: str, actor: Held, request: Request, version: Ver
 
 @routes.get("/models/{model}/ready")
 @routes.get("/models/{model}/versions/{version}/ready")
-async def model_ready(model: str, actor: Held, version: Version = None) -> ModelReady:
+async def model_ready(model: str, actor: Held, version: Version) -> ModelReady:
     """200 where the model can run now; 404 unknown, 503 not loaded yet."""
     _copies(actor, model, version)
     return ModelReady(name=model, ready=True)
@@ -74,7 +83,7 @@ async def model_ready(model: str, actor: Held, version: Version = None) -> Model
 
 @routes.get("/models/{model}/config")
 @routes.get("/models/{model}/versions/{version}/config")
-async def model_config(model: str, actor: Held, request: Request, version: Version = None) -> dict[str, Any]:
+async def model_config(model: str, actor: Held, request: Request, version: Version) -> dict[str, Any]:
     """The model's configuration as Triton's clients read it."""
     held = actor.holdings.manifest(model, version)
     if held is not None:
@@ -85,7 +94,7 @@ async def model_config(model: str, actor: Held, request: Request, version: Versi
 
 @routes.get("/models/{model}/stats")
 @routes.get("/models/{model}/versions/{version}/stats")
-async def model_statistics(model: str, actor: Held, version: Version = None) -> dict[str, Any]:
+async def model_statistics(model: str, actor: Held, version: Version) -> dict[str, Any]:
     """How the requests went that this actor answered, since it began."""
     versions = sorted({copy.version for copy in _copies(actor, model, version)}, key=int)
     return {"model_stats": [actor.statistics.of(model, v).answer(model, v) for v in versions]}
@@ -125,7 +134,7 @@ async def load_or_unload(model: str) -> None:
     response_model=InferResponseV2,
     openapi_extra=schema_of(InferRequestV2),
 )
-async def infer(model: str, actor: Held, request: Request, version: Version = None) -> Response:
+async def infer(model: str, actor: Held, request: Request, version: Version) -> Response:
     """One inference. `parameters.target` picks the target, `parameters.timeout` is in microseconds."""
     if "inference-header-content-length" in request.headers:
         hint = "send the tensors as JSON: `set_data_from_numpy(…, binary_data=False)`"

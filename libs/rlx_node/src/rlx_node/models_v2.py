@@ -22,8 +22,7 @@ def metadata_of(model: str, manifest: Manifest) -> ModelMetadata:
 
 
 def config_of(model: str, manifest: Manifest) -> dict[str, Any]:
-    """Triton's ModelConfig. `max_batch_size` 0: a model takes its whole input shape, and nothing is batched.
-    """
+    """Triton's ModelConfig. `max_batch_size` 0: a model takes its whole input shape, and nothing is batched."""
     return {
         "name": model,
         "platform": "rlx",

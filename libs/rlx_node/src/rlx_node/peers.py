@@ -1,5 +1,4 @@
-"""Other nodes, as this one asks them: one hop, one deadline, and their refusals raised as they raised them.
-"""
+"""Other nodes, as this one asks them: one hop, one deadline, and their refusals raised as they raised them."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Peers:
         self._here = here
 
     async def infer(self, node: NodeRecord, request: InferRequest, request_id: str, seconds: float) -> InferResponse:
-        """Has `node` run the request. Raises what it answers; E503 where it does not; E417 after `seconds`.
-        """
+        """Has `node` run the request. Raises what it answers; E503 where it does not; E417 after `seconds`."""
         headers = {
             "Content-Type": "application/json",
             FORWARDED_HEADER: self._here,

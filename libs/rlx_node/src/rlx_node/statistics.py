@@ -1,5 +1,4 @@
-"""How a model's requests went, as the Open Inference Protocol's statistics want it: counts and nanoseconds.
-"""
+"""How a model's requests went, as the Open Inference Protocol's statistics want it: counts and nanoseconds."""
 
 from __future__ import annotations
 

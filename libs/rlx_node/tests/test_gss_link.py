@@ -1,0 +1,176 @@
+"""A node's life with the GSS: registered, reported, forgotten, found again; and without it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from node_harness import Cluster, Node
+
+from rlx_base.errors import ClusterError
+from rlx_wire.nodes import NodesView, NodeView
+
+
+class Gss:
+    """A GSS as its protocol says, in a dict."""
+
+    def __init__(self) -> None:
+        self.lives: dict[str, int] = {}
+        self.reports: list[dict[str, Any]] = []
+        self.polls: list[dict[str, str]] = []
+        self.views: list[NodesView] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        parts = request.url.path.split("/")
+        if request.method == "POST":
+            node = json.loads(request.content)
+            life = self.lives[node["id"]] = max(self.lives.get(node["id"], 0), node["last_incarnation"]) + 1
+            return httpx.Response(200, json={"id": node["id"], "incarnation": life, "heartbeat_ms": 250})
+        if request.method == "PUT":
+            status = json.loads(request.content)
+            if self.lives.get(parts[3]) != status["incarnation"]:
+                return httpx.Response(409)
+            self.reports.append(status)
+            return httpx.Response(204)
+        if request.method == "DELETE":
+            self.lives.pop(parts[3])
+            return httpx.Response(204)
+        self.polls.append(dict(request.url.params))
+        return httpx.Response(200, content=self.views.pop(0).model_dump_json())
+
+
+@pytest.fixture
+def gss(cluster: Cluster) -> Gss:
+    gss = Gss()
+    cluster.network.hosts["gss"] = httpx.MockTransport(gss)
+    return gss
+
+
+@pytest.fixture
+def alone(cluster: Cluster) -> Node:
+    return cluster.join("a")
+
+
+async def test_a_node_registers_once_and_its_sequence_grows(gss: Gss, alone: Node) -> None:
+    for _ in range(3):
+        await alone.actor.gss.beat()
+    assert [(r["incarnation"], r["sequence"]) for r in gss.reports] == [(1, 1), (1, 2), (1, 3)]
+    assert alone.actor.gss.heartbeat == 0.25
+
+
+async def test_a_restarted_node_is_a_new_life_even_where_the_gss_forgot(
+    gss: Gss, alone: Node, cluster: Cluster
+) -> None:
+    await alone.actor.gss.beat()
+    gss.lives.clear()
+    again = cluster.join("a")
+    await again.actor.gss.beat()
+    assert gss.lives == {"a": 2}
+
+
+async def test_a_gss_that_was_emptied_makes_the_node_register_again(gss: Gss, alone: Node) -> None:
+    await alone.actor.gss.beat()
+    gss.lives.clear()
+    await alone.actor.gss.beat()
+    assert gss.lives == {"a": 2}
+    assert (gss.reports[-1]["incarnation"], gss.reports[-1]["sequence"]) == (2, 1)
+
+
+async def test_without_a_gss_the_node_says_so_and_serves_on(node: Node, cluster: Cluster) -> None:
+    with pytest.raises(ClusterError) as caught:
+        await node.actor.gss.beat()
+    assert caught.value.message == "Failed to connect to GSS at http://gss: connection refused"
+    assert "http://gss" in caught.value.help
+    assert (await node.http.get("/v2/models/m/ready")).status_code == 200
+
+
+async def test_any_replica_is_enough(gss: Gss, cluster: Cluster) -> None:
+    endpoints = {"endpoints": ["http://gss-1", "http://gss-2", "http://gss"]}
+    node = cluster.join("b", cluster={"mode": "distributed", "gss": endpoints})
+    await node.actor.gss.beat()
+    assert gss.lives == {"b": 1}
+
+
+async def test_a_refusal_is_not_an_answer(gss: Gss, alone: Node, cluster: Cluster) -> None:
+    cluster.network.hosts["gss"] = httpx.MockTransport(lambda _: httpx.Response(401))
+    with pytest.raises(ClusterError, match="401"):
+        await alone.actor.gss.beat()
+    cluster.network.hosts["gss"] = httpx.MockTransport(lambda _: httpx.Response(200, text="<html>"))
+    with pytest.raises(ClusterError, match="does not register"):
+        await alone.actor.gss.beat()
+    with pytest.raises(ClusterError, match="no view"):
+        await alone.actor.gss.poll()
+
+
+async def test_leaving_is_said_in_the_nodes_own_life(gss: Gss, alone: Node) -> None:
+    await alone.actor.gss.leave()  # never registered: nothing to say
+    await alone.actor.gss.beat()
+    await alone.actor.gss.leave()
+    assert gss.lives == {}
+
+
+def view(version: int, cluster: Cluster, *names: str, epoch: str = "e", age_ms: int = 0) -> NodesView:
+    """What a GSS says of these nodes; their sequence is the version."""
+    records = [cluster.nodes[n].actor.record().model_copy(update={"sequence": version}) for n in names]
+    return NodesView(
+        version=version,
+        epoch=epoch,
+        nodes=tuple(NodeView(record=r, liveness="alive", age_ms=age_ms) for r in records),
+    )
+
+
+def seen(node: Node) -> dict[str, str]:
+    return {n.record.id: n.liveness for n in node.actor.view.nodes()}
+
+
+async def test_a_long_poll_names_the_view_that_is_known(gss: Gss, alone: Node, cluster: Cluster) -> None:
+    cluster.join("b")
+    gss.views = [view(1, cluster, "a", "b"), view(2, cluster, "a", "b")]
+    await alone.actor.gss.poll()
+    await alone.actor.gss.poll(wait=3)
+    assert gss.polls == [{}, {"version": "1", "epoch": "e", "wait": "3"}]
+    assert seen(alone) == {"a": "alive", "b": "alive"}
+
+
+async def test_a_node_that_stops_reporting_becomes_suspect_and_down_by_this_nodes_clock(
+    gss: Gss, alone: Node, cluster: Cluster
+) -> None:
+    cluster.join("b")
+    same = view(1, cluster, "b")
+    liveness = []
+    for _ in range(8):
+        gss.views = [same]
+        await alone.actor.gss.poll()
+        liveness.append(seen(alone)["b"])
+        cluster.clock.now += 0.5
+    assert liveness == ["alive"] * 3 + ["suspect"] * 3 + ["down"] * 2
+
+
+async def test_while_no_gss_answers_nobody_is_blamed(gss: Gss, alone: Node, cluster: Cluster) -> None:
+    cluster.join("b")
+    gss.views = [view(1, cluster, "b")]
+    await alone.actor.gss.poll()
+    cluster.clock.now += 600
+    cluster.network.cut.add("gss")
+    with pytest.raises(ClusterError):
+        await alone.actor.gss.poll()
+    assert seen(alone)["b"] == "alive"
+    cluster.network.cut.clear()
+    gss.views = [view(1, cluster, "b")]
+    await alone.actor.gss.poll()
+    assert seen(alone)["b"] == "alive"
+
+
+async def test_a_node_that_left_is_forgotten_but_not_because_the_gss_began_anew(
+    gss: Gss, alone: Node, cluster: Cluster
+) -> None:
+    cluster.join("b")
+    cluster.join("c")
+    gss.views = [view(1, cluster, "b", "c"), view(2, cluster, "b"), view(1, cluster, epoch="another")]
+    await alone.actor.gss.poll()
+    await alone.actor.gss.poll()
+    assert set(seen(alone)) == {"a", "b"}
+    await alone.actor.gss.poll()
+    assert set(seen(alone)) == {"a", "b"}
