@@ -67,7 +67,7 @@ def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
 
 
 def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mapping[str, Group]) -> None:
-    """Move into the group every producer that it alone reads, place by place; its reductions come with the first one."""
+    """Move into the group every producer that it alone reads, place by place; at most one that has reductions."""
     (node,) = group.nodes
     if len(group.stages) != 1 or len(node.results) != 1:
         return

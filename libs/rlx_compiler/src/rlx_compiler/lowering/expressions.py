@@ -1,8 +1,9 @@
-"""The tensor expression of one node over the module's values, tidied: axes of one element gone, cheap stages inlined."""
+"""The tensor expression of a node over the module's values, tidied: axes of one element gone, cheap stages inlined."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from rlx_base.dtypes import INDEX
@@ -44,7 +45,7 @@ def node_stages(module: Module, node: Node) -> list[Tensor]:
     for place, tensor in enumerate(stages(results)):
         assert tensor.body is not None
         name = named.get(tensor, f"{node.name}.{tensor.name}{place if tensor not in named else ''}")
-        body = map_reads(_without_single(tensor.body, tensor.axes), lambda read: _moved(read, known))
+        body = map_reads(_without_single(tensor.body, tensor.axes), partial(_moved, known=known))
         moved = Tensor(name, tensor.shape, tensor.dtype, tensor.axes, body)
         known[tensor] = moved
         ordered.append(moved)
@@ -91,7 +92,7 @@ def _inlined(ordered: list[Tensor], results: set[str]) -> list[Tensor]:
         rest: list[Tensor] = []
         for later in ordered[place + 1 :]:
             assert later.body is not None
-            body = map_reads(later.body, lambda read: _moved(read, replaced))
+            body = map_reads(later.body, partial(_moved, known=replaced))
             if any(read.tensor == tensor for read in reads(body)):
                 body = inline(body, tensor)
             changed = Tensor(later.name, later.shape, later.dtype, later.axes, body)
@@ -117,9 +118,9 @@ def _may_inline(tensor: Tensor, readers: Sequence[Tensor]) -> bool:
 def is_epilogue_of(reader: Tensor, tensor: Tensor) -> bool:
     """Whether `reader` uses each element of `tensor` exactly once, at its own place, outside of any reduction."""
     body = reader.body
-    if body is None or tensor in [read.tensor for reduce in reduces(body) for read in reads(reduce.body)]:
+    if body is None or any(read.tensor.name == tensor.name for r in reduces(body) for read in reads(r.body)):
         return False
-    uses = {read for read in reads(body) if read.tensor == tensor}
+    uses = {read for read in reads(body) if read.tensor.name == tensor.name}
     if len(uses) != 1:
         return False
     (use,) = uses

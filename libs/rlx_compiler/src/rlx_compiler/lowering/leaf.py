@@ -58,6 +58,15 @@ class Tile:
         """Which vector of the group, in the statements of `each`."""
         return Var(f"vector{group.lanes}") if group.count > 1 else build.index(0)
 
+    def shape(self, count: int) -> tuple[int, ...]:
+        """The shape of an accumulator for every place of a group of `count` vectors; dimensions of 1 are left out."""
+        return tuple(size for size in (self.pixels, count) if size > 1)
+
+    def place(self, group: Group) -> tuple[Expr, ...]:
+        """Where in such an accumulator a place is, in the statements of `each`."""
+        counters = ((self.pixels, self.pixel), (group.count, self.vector(group)))
+        return tuple(counter for size, counter in counters if size > 1)
+
     def each(self, value: Callable[[Group], Expr], use: Callable[[Group, Expr], Stmt]) -> list[Stmt]:
         """`use(group, value(group))` for each place of the tile, in terms of `pixel` and `vector(group)`."""
         shared = _Shared(self)

@@ -44,7 +44,7 @@ def inline(expr: Expr, tensor: Tensor) -> Expr:
     assert body is not None
 
     def change(read: Read) -> Expr:
-        if read.tensor is tensor or read.tensor == tensor:
+        if read.tensor.name == tensor.name:
             return replace_axes(body, dict(zip(axes, read.indices, strict=True)))
         return read
 

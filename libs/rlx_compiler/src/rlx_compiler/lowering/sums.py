@@ -67,11 +67,10 @@ class Sums:
 
     def _declare(self, name: str, reduce: Reduce, lanes: int, count: int) -> Stmt:
         start: Expr = _neutral(reduce)
-        return Accumulator(name, start.dtype, lanes, (self.tile.pixels, count), splat(start, lanes))
+        return Accumulator(name, start.dtype, lanes, self.tile.shape(count), splat(start, lanes))
 
     def _element(self, name: str, group: Group, reduce: Reduce, lanes: int | None = None) -> Element:
-        places = (_place(self.tile.pixel), _place(self.tile.vector(group)))
-        return Element(name, places, computed(reduce.dtype), group.lanes if lanes is None else lanes)
+        return Element(name, self.tile.place(group), computed(reduce.dtype), group.lanes if lanes is None else lanes)
 
     def _loops(self, reduce: Reduce, names: Mapping[Group, str], along: tuple[Axis, Expr] | None) -> list[Stmt]:
         """The reduction's loops around `accumulator = combine(accumulator, body)`.
@@ -105,7 +104,7 @@ class Sums:
                 return combine(reduce.kind, held, _terms(placed.lower(reduce.body), lanes))
 
             def use(group: Group, expr: Expr) -> Stmt:
-                return Assign(names[group], (_place(self.tile.pixel), _place(self.tile.vector(group))), expr)
+                return Assign(names[group], self.tile.place(group), expr)
 
             return self.tile.each(value, use)
 
@@ -193,7 +192,3 @@ def _terms(value: Expr, lanes: int) -> Expr:
 def _neutral(reduce: Reduce) -> Literal:
     start = identity(reduce.kind, reduce.dtype)
     return Literal(start.value, computed(reduce.dtype))
-
-
-def _place(index: Expr) -> int | Expr:
-    return int(index.value) if isinstance(index, Literal) else index

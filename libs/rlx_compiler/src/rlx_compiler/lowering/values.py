@@ -6,7 +6,7 @@ broadcast only where a vector meets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -193,7 +193,7 @@ class Values:
 
     def _is_safe(self, expr: ir.Expr) -> bool:
         """Whether every read in it is in bounds for all values of the variables, so that it may be read in any case."""
-        for part in ir.walk(expr):
+        for part in _evaluated(expr):
             if isinstance(part, Read):
                 for index, dim in zip(part.indices, part.tensor.shape, strict=True):
                     bounds = interval(self._index(index), self.scope.ranges)
@@ -219,3 +219,11 @@ class Values:
 def _reads_any(expr: ir.Expr) -> bool:
     """Whether an expression depends on data, not on axes alone."""
     return any(isinstance(part, Read | Reduce) for part in ir.walk(expr))
+
+
+def _evaluated(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts of an expression, without those of reductions: they stand in accumulators already."""
+    yield expr
+    if not isinstance(expr, Reduce):
+        for child in ir.children(expr):
+            yield from _evaluated(child)

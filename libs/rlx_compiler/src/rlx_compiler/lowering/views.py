@@ -16,7 +16,7 @@ __all__ = ["viewed"]
 
 
 def viewed(defined: Tensor, layouts: Mapping[str, Layout | None]) -> str | None:
-    """The value whose memory the tensor can share: it holds the same elements in the same order. None where there is none."""
+    """The value whose memory the tensor can share: it holds the same elements in the same order; or None."""
     if not isinstance(defined.body, Read):
         return None
     stage = physical(defined, layouts)

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from math import gcd
+from dataclasses import dataclass, field, replace
+from math import gcd, prod
 
 from rlx_compiler.lowering.nest import segments
 from rlx_compiler.lowering.storage import Stage
@@ -30,7 +30,8 @@ __all__ = ["Chosen", "choose", "scalar_plan"]
 _MOST_UNROLLED = 128
 _MOST_TURNS = 4
 _ELEMENTWISE_VECTORS = 4
-_FEW_TASKS = 64
+_FEW_TASKS = 32  # fewer than this leave members of a team idle
+_MOST_TASKS = 128  # more than this only cost
 _SMALL = 2048  # elements of result · terms below which sharing costs more than it gives
 
 
@@ -237,7 +238,22 @@ class _Choice:
             plan = Plan(plan.loops, plan.reduce_loops, plan.vector, plan.lanes, pixel, plan.packings)
         if asked.order:
             plan = primitives.reorder(plan, [name for name in asked.order if name in self.result])
-        return primitives.parallel(plan, self.parallel_axes(plan))
+        axes = self.parallel_axes(plan)
+        return primitives.parallel(plan if asked.parallel else self.coarser(plan, axes), axes)
+
+    def coarser(self, plan: Plan, axes: Sequence[str]) -> Plan:
+        """Many small tasks of one axis as a few larger ones: its loop is cut once more, outside of all."""
+        counts = {n: -(-self.size(n) // next(x.size for x in plan.loops if x.axis == n)) for n in axes}
+        if not axes or plan.loops[0].axis in self.asked.named:
+            return plan
+        last = axes[-1]
+        others = prod(count for name, count in counts.items() if name != last)
+        turns = counts[last] * others // _MOST_TASKS
+        place = next(i for i, loop in enumerate(plan.loops) if loop.axis == last)
+        if turns < 2 or last in self.asked.named:
+            return plan
+        block = Loop(last, plan.loops[place].size * turns)
+        return replace(plan, loops=(*plan.loops[:place], block, *plan.loops[place:]))
 
     def moves_with_all(self, vector: str) -> bool:
         """Whether every operand moves along the vector axis, as in a depthwise convolution: no panel is reused."""
@@ -258,16 +274,13 @@ class _Choice:
             return []
         tasks, axes = 1, []
         for loop in plan.loops:
-            if loop.axis in axes or loop.axis == plan.pixel:
+            if loop.axis in axes or (tasks > 1 and tasks >= _FEW_TASKS):
                 break
-            if loop.axis == plan.vector and len(segments(self.stage, self.axes[loop.axis])) > 1:
+            if loop.axis in (plan.vector, plan.pixel) and len(segments(self.stage, self.axes[loop.axis])) > 1:
                 break
-            count = -(-self.size(loop.axis) // loop.size)
-            if count > 1:
+            if self.size(loop.axis) > loop.size:
                 axes.append(loop.axis)
-                tasks *= count
-            if tasks >= _FEW_TASKS:
-                break
+                tasks *= -(-self.size(loop.axis) // loop.size)
         return axes
 
     def reduce_plan(self, plan: Plan, places: int) -> Plan:
