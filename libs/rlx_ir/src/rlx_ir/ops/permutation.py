@@ -32,7 +32,8 @@ class Transpose(Op):
 
     perm: tuple[int, ...] | None = None
 
-    def _order(self, rank: int) -> tuple[int, ...]:
+    def order(self, rank: int) -> tuple[int, ...]:
+        """`perm` for a tensor of this rank, counted from the front."""
         if self.perm is None:
             return tuple(reversed(range(rank)))
         order = positions(self.name, self.perm, rank)
@@ -43,10 +44,10 @@ class Transpose(Op):
         return order
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        return (inherit(x, tuple(x.shape[place] for place in self._order(x.rank))),)
+        return (inherit(x, tuple(x.shape[place] for place in self.order(x.rank))),)
 
     def expression(self, x: Tensor) -> tuple[Tensor, ...]:
-        order = self._order(x.rank)
+        order = self.order(x.rank)
         axes = result_axes(tuple(x.shape[place] for place in order))
         return (define("output", axes, x[tuple(axes[order.index(place)] for place in range(x.rank))]),)
 

@@ -101,9 +101,7 @@ class Reshape(Op):
     shape: tuple[int | str, ...]
 
     def bind(self, dims: Mapping[str, int]) -> Op:
-        return replace(
-            self, shape=tuple(dims.get(size, size) if isinstance(size, str) else size for size in self.shape)
-        )
+        return replace(self, shape=bound(self.shape, dims))
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         return (inherit(x, self._resolved(x.shape)),)
@@ -271,9 +269,7 @@ class Expand(Op):
     shape: tuple[int | str, ...]
 
     def bind(self, dims: Mapping[str, int]) -> Op:
-        return replace(
-            self, shape=tuple(dims.get(size, size) if isinstance(size, str) else size for size in self.shape)
-        )
+        return replace(self, shape=bound(self.shape, dims))
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         asked = TensorType(named(self.shape), x.dtype)
