@@ -55,6 +55,8 @@ def test_a_node_takes_the_bundle_for_the_strongest_cpu_that_it_has() -> None:
     assert fitting("llvm", known, node("a", cpu="x86-64-v3")) == artifact(cpu="x86-64-v3")
     assert fitting("llvm", known, node("a", cpu="x86-64")) is None
     assert fitting("c", known, node("a")) is None
+    assert fitting("llvm:x86-64-v2", known, node("a", cpu="x86-64-v3")) == artifact(cpu="x86-64-v2")
+    assert fitting("llvm:x86-64-v4", known, node("a", cpu="x86-64-v3")) is None
 
 
 def test_a_target_for_a_named_cpu_needs_that_cpu() -> None:

@@ -186,6 +186,9 @@ def test_the_target_picks_among_those_loaded() -> None:
     assert [c.target for c in place(ask(), view(both)).candidates] == ["llvm", "c"]
     assert [c.target for c in place(ask(target="c"), view(both)).candidates] == ["c"]
     assert place(ask(target="cuda"), view(both)).candidates == ()
+    named = node("a", loaded(target="llvm:x86-64-v4"))
+    for asked, count in (("llvm", 1), ("llvm:x86-64-v4", 1), ("llvm:x86-64-v3", 0)):
+        assert len(place(ask(target=asked), view(named)).candidates) == count
 
 
 def test_a_hint_is_a_preference_and_a_required_one_a_condition() -> None:

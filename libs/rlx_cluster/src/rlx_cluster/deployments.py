@@ -17,7 +17,19 @@ from rlx_wire.api import DeployedArtifact, Deployment
 from rlx_wire.cpu import LEVELS
 from rlx_wire.nodes import NodeRecord, NodeView
 
-__all__ = ["Action", "Load", "Pull", "Replica", "Unload", "fitting", "reconcile", "runs_on", "share", "waiting"]
+__all__ = [
+    "Action",
+    "Load",
+    "Pull",
+    "Replica",
+    "Unload",
+    "compiled",
+    "fitting",
+    "reconcile",
+    "runs_on",
+    "share",
+    "waiting",
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,19 +67,22 @@ Action = Pull | Load | Unload
 
 
 def runs_on(target: str, node: NodeRecord) -> bool:
-    """Whether a device of the node runs this target: `llvm:x86-64-v4` is the target `llvm` for a named CPU.
-    """
+    """Whether a device of the node runs this target: `llvm:x86-64-v4` is the target `llvm` for a named CPU."""
     family, _, cpu = target.partition(":")
     if cpu and not _has_cpu(cpu, node):
         return False
     return any(family in device.targets for device in node.devices)
 
 
+def compiled(target: str, artifacts: Iterable[DeployedArtifact]) -> list[DeployedArtifact]:
+    """The bundles of a target: `llvm` means those for any CPU, `llvm:x86-64-v4` those for that one."""
+    family, _, cpu = target.partition(":")
+    return [a for a in artifacts if a.target == family and cpu in ("", a.cpu)]
+
+
 def fitting(target: str, artifacts: Iterable[DeployedArtifact], node: NodeRecord) -> DeployedArtifact | None:
-    """Of the bundles compiled for `target`, the one for the strongest CPU that this node has; None: none
-    yet.
-    """
-    usable = [a for a in artifacts if a.target == target and _has_cpu(a.cpu, node)]
+    """Of the bundles of a target, the one for the strongest CPU that this node has; None: none yet."""
+    usable = [a for a in compiled(target, artifacts) if _has_cpu(a.cpu, node)]
     return max(usable, key=lambda a: (len(LEVELS[a.cpu].features), a.digest), default=None)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from rlx_wire.inference import Candidate
 from rlx_wire.nodes import LoadedModel, NodeView
 
-__all__ = ["Link", "Placement", "PlacementRequest", "PlacementView", "place", "quantised"]
+__all__ = ["Link", "Placement", "PlacementRequest", "PlacementView", "is_meant", "place", "quantised"]
 
 UNMEASURED_US: Final = 10_000
 """What a run is taken to cost before it was measured once."""
@@ -36,8 +36,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """What placement must know of an inference. Devices are named `cuda:0`, or `node/cuda:0` for one node's.
-    """
+    """What placement must know of an inference. Devices are named `cuda:0`, or `node/cuda:0` for one node's."""
 
     id: str
     model: str
@@ -73,8 +72,7 @@ class Placement:
 
 
 def place(request: PlacementRequest, view: PlacementView) -> Placement:
-    """Every place where the request may run, best first. Empty where there is none; `reason` then says why.
-    """
+    """Every place where the request may run, best first. Empty where there is none; `reason` then says why."""
     serving = [(node, m) for node in view.nodes for m in _loaded(node) if m.model == request.model]
     if not serving:
         return Placement((), f"no live node has {request.model!r} loaded")
@@ -95,6 +93,11 @@ def place(request: PlacementRequest, view: PlacementView) -> Placement:
         return Placement((), f"none of the required devices {devices} has {request.model!r} loaded")
     candidates = tuple(candidate for _, candidate in sorted(ranked, key=lambda pair: pair[0]))
     return Placement(candidates, _reason(candidates))
+
+
+def is_meant(asked: str | None, target: str) -> bool:
+    """Whether a request for `asked` may run on `target`: `llvm` means `llvm:x86-64-v4` too, None means any."""
+    return asked is None or asked in (target, target.partition(":")[0])
 
 
 def quantised(value: int) -> int:

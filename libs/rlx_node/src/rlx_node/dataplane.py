@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rlx_base.errors import ClusterError, RequestError, RlxError
-from rlx_cluster.placement import Link, Placement, PlacementRequest, PlacementView, place
+from rlx_cluster.placement import Link, Placement, PlacementRequest, PlacementView, is_meant, place
 from rlx_node.holdings import Holdings
 from rlx_node.peers import Peers
 from rlx_node.reconcile import Reconciler
@@ -205,7 +205,7 @@ class DataPlane:
     def _nowhere(self, request: InferRequest, reason: str) -> RlxError:
         model, version, target = request.model, request.version, request.target
         loaded = self.known(model)
-        fitting = [c for c in loaded if version in (None, c.version) and target in (None, c.target)]
+        fitting = [c for c in loaded if version in (None, c.version) and is_meant(target, c.target)]
         hint = request.schedule_hint
         if fitting and hint is not None and hint.required:
             places = ", ".join(sorted({copy.device for copy in fitting}))

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from rlx_base.errors import RlxError
-from rlx_cluster.deployments import Action, Load, Pull, Replica, Unload, reconcile, share
+from rlx_cluster.deployments import Action, Load, Pull, Replica, Unload, compiled, reconcile, share
+from rlx_cluster.placement import is_meant
 from rlx_node.bundles import BundleStore
 from rlx_node.holdings import Holdings
 from rlx_wire.api import Deployment
@@ -73,13 +74,13 @@ class Reconciler:
         for deployment in self._deployed():
             if deployment.model != model or version not in (None, str(deployment.version)):
                 continue
-            compiled = {artifact.target: artifact.digest for artifact in deployment.artifacts}
             for wanted in deployment.targets:
-                if target not in (None, wanted) or (str(deployment.version), wanted) in served:
+                if not is_meant(target, wanted) or (str(deployment.version), wanted) in served:
                     continue
-                if wanted not in compiled:
+                digests = [artifact.digest for artifact in compiled(wanted, deployment.artifacts)]
+                if not digests:
                     return f"version {deployment.version} is not compiled for {wanted} yet"
-                failed = self._failures.get(compiled[wanted])
+                failed = next((self._failures[digest] for digest in digests if digest in self._failures), None)
                 return failed or f"version {deployment.version} is being loaded for {wanted}"
         return None
 
