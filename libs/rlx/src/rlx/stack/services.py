@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from functools import partial
@@ -34,12 +35,16 @@ def web_folder() -> Path | None:
 def services(settings: StackSettings) -> list[Service]:
     """What a stack consists of. Makes the folders and the Redis configuration that they need."""
     ports, data = settings.ports, settings.data
-    folders = {name: data / name for name in ("redis", "compile-api", "worker", "node")}
+    folders = {name: data / name for name in ("redis", "compile-api", "worker", "scheduler", "node")}
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
     password = redis_password(folders["redis"])
     redis_url = f"redis://:{password}@{HOST}:{ports.redis}"
     gss_url, scheduler_url = f"http://{HOST}:{ports.gss}", f"http://{HOST}:{ports.scheduler}"
+    in_cluster = (
+        *("--cluster.mode", "distributed", "--cluster.api", settings.url),
+        *("--cluster.gss.endpoints", json.dumps([gss_url])),
+    )
     page = web_folder()
     return [
         Service(
@@ -72,5 +77,29 @@ def services(settings: StackSettings) -> list[Service]:
             stage=1,
             address=settings.url,
             environment={"RLX_REDIS_URL": f"{redis_url}/0"},
+        ),
+        Service(
+            "scheduler",
+            (
+                program("rlx-scheduler", "rlx-scheduler"),
+                *("--bind-addr", f"{HOST}:{ports.scheduler}", "--node", "scheduler"),
+                *("--data-folder", str(folders["scheduler"])),
+                *in_cluster,
+            ),
+            partial(http_ready, ports.scheduler),
+            stage=2,
+            address=scheduler_url,
+        ),
+        Service(
+            "node",
+            (
+                program("rlx-node", "rlx-worker-cpu"),
+                *("--bind-addr", f"{HOST}:{ports.node}", "--node", "local"),
+                *("--data-folder", str(folders["node"])),
+                *in_cluster,
+            ),
+            partial(http_ready, ports.node),
+            stage=2,
+            address=f"http://{HOST}:{ports.node}",
         ),
     ]
