@@ -78,7 +78,7 @@ def place(request: PlacementRequest, view: PlacementView) -> Placement:
         return Placement((), f"no live node has {request.model!r} loaded")
     version = request.version or max((model.version for _, model in serving), key=int)
     fitting = [
-        (node, model) for node, model in serving if model.version == version and request.target in (None, model.target)
+        (node, model) for node, model in serving if model.version == version and is_meant(request.target, model.target)
     ]
     if not fitting:
         wanted = f"version {version}" + (f" for target {request.target}" if request.target else "")
