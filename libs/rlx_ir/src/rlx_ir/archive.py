@@ -31,6 +31,8 @@ MANIFEST: Final = "manifest.json"
 _END: Final = struct.Struct("<4s4H2IH")
 _CENTRAL: Final = struct.Struct("<4s6H3I5H2I")
 _LOCAL: Final = struct.Struct("<4s5H3I2H")
+_EXTRA: Final = struct.Struct("<2H")
+_PADDING: Final = 0xD935  # the id that Android's zipalign uses
 _STORED: Final = 0
 _DEFLATED: Final = 8
 
@@ -194,5 +196,8 @@ def write_rlxz(text: str, files: Mapping[str, Buffer]) -> bytes:
         for name, content in {MANIFEST: manifest.encode() + b"\n", **parts}.items():
             info = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             info.create_system = 3
+            # An empty extra field brings the content to a multiple of 64 bytes, so that weights are read where they lie.
+            gap = -(out.tell() + _LOCAL.size + len(name) + _EXTRA.size) % 64
+            info.extra = _EXTRA.pack(_PADDING, gap) + bytes(gap)
             archive.writestr(info, bytes(content))
     return out.getvalue()

@@ -38,7 +38,14 @@ _BY_RANK: Final = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 def tiled_operands(op: Op, count: int, results: int) -> tuple[str, ...]:
     """The names that a `tile_layout` may use: the operands', then the results'."""
-    return (*operand_names(op, count), *op.results[:results])
+    return (*operand_names(op, count), *_result_names(op, results))
+
+
+def _result_names(op: Op, count: int) -> tuple[str, ...]:
+    """As `operand_names`: a variable number of results `outputs*` is called outputs0, outputs1, …"""
+    names = [name for name in op.results if not name.endswith("*")]
+    stem = op.results[-1].rstrip("*")
+    return tuple(names[:count] + [f"{stem}{i}" for i in range(count - len(names))])
 
 
 def tile_axes(
@@ -50,7 +57,7 @@ def tile_axes(
         type = operands[names.index(name)]
         assert type is not None
         return _axes_of(op, operands, name, type, input=True)
-    return _axes_of(op, operands, name, results[op.results.index(name)], input=False)
+    return _axes_of(op, operands, name, results[_result_names(op, len(results)).index(name)], input=False)
 
 
 def _axes_of(
@@ -94,7 +101,7 @@ def _dimensions(
             (read.indices for read in _reads(defined) if read.tensor.name == name and read.tensor.body is None), ()
         )
     else:
-        axes = defined[op.results.index(name)].axes
+        axes = defined[_result_names(op, len(defined)).index(name)].axes
     found = tuple(axis.name if isinstance(axis, Axis) else f"dim{i}" for i, axis in enumerate(axes))
     if len(found) != type.rank or len(set(found)) != len(found):
         return tuple(f"dim{i}" for i in range(type.rank))

@@ -57,7 +57,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ESCAPE: Final = re.compile(r"\\(?:[\\\"'nt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
+_ESCAPE: Final = re.compile(r"\\(?:[\\\"'nt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
 _PLAIN: Final = re.compile(r"[ !#-&(-\[\]-~]+")  # printable ASCII without quotes and backslashes
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rlx_base.errors import VerifyError
 from rlx_ir.op import Op, make, nearest, operation
@@ -34,7 +34,8 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 _REDUCTIONS: Final = {"sum": "reduce_sum", "mean": "reduce_mean", "max": "reduce_max", "min": "reduce_min"}
 _METHODS: Final = ("reshape", "transpose", "astype", *_REDUCTIONS)
-_END: Final = (1 << 63) - 1  # beyond every dimension: what ONNX calls an open end
+Cut: TypeAlias = tuple[int | None, int | None, int]  # start, end and step
+_WHOLE: Final = ((None, None, 1), (0, None, 1))
 
 
 def apply_operator(scope: Scope, node: ast.expr, names: Names) -> str:
@@ -136,7 +137,7 @@ def _index(scope: Scope, node: ast.Subscript, value: str, index: ast.expr, names
     type = _tensor(scope, node, value)
     parts = _full(scope.source, node, index, type.rank)
     axes: list[int] = []
-    slices: list[tuple[int, int, int]] = []
+    slices: list[Cut] = []
     squeezed: list[int] = []
     unsqueezed: list[int] = []
     axis = place = 0
@@ -145,15 +146,14 @@ def _index(scope: Scope, node: ast.Subscript, value: str, index: ast.expr, names
             unsqueezed.append(place)
             place += 1
             continue
-        dim = type.shape[axis]
-        size = dim if isinstance(dim, int) else None
         if isinstance(part, ast.Slice):
-            taken = _slice(scope.source, part, size)
+            taken = _slice(scope.source, part)
             place += 1
         else:
-            taken = _single(scope.source, part, size)
+            dim = type.shape[axis]
+            taken = _single(scope.source, part, dim if isinstance(dim, int) else None)
             squeezed.append(axis)
-        if taken != (0, _END if size is None else size, 1):
+        if taken not in _WHOLE:
             axes.append(axis)
             slices.append(taken)
         axis += 1
@@ -189,18 +189,16 @@ def _is(node: ast.expr, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
 
 
-def _single(source: Source, node: ast.expr, size: int | None) -> tuple[int, int, int]:
+def _single(source: Source, node: ast.expr, size: int | None) -> Cut:
     """One element along a dimension, as a slice."""
     at = source.integer(node, "an index")
-    if size is not None:
-        if not -size <= at < size:
-            raise source.error("E018", node, what="an index", expected=f"from {-size} to {size - 1}", found=at)
-        at %= size
-    return at, at + 1 if at != -1 else _END, 1
+    if size is not None and not -size <= at < size:
+        raise source.error("E018", node, what="an index", expected=f"from {-size} to {size - 1}", found=at)
+    return at, at + 1 if at != -1 else None, 1
 
 
-def _slice(source: Source, node: ast.Slice, size: int | None) -> tuple[int, int, int]:
-    """Start, end and step; clamped to the dimension where it is known."""
+def _slice(source: Source, node: ast.Slice) -> Cut:
+    """Start, end and step as they are written; None for an open end."""
 
     def bound(part: ast.expr | None) -> int | None:
         return None if part is None or _is(part, None) else source.integer(part, "a bound of a slice")
@@ -208,12 +206,4 @@ def _slice(source: Source, node: ast.Slice, size: int | None) -> tuple[int, int,
     start, stop, step = bound(node.lower), bound(node.upper), bound(node.step)
     if step == 0:
         raise source.error("E018", node.step or node, what="a step", expected="not 0", found=0)
-    step = 1 if step is None else step
-    if size is not None:
-        first, last, step = slice(start, stop, step).indices(size)
-        return first, last if last >= 0 else -size - 1, step
-    if start is None:
-        start = 0 if step > 0 else _END
-    if stop is None:
-        stop = _END if step > 0 else -_END
-    return start, stop, step
+    return start, stop, 1 if step is None else step
