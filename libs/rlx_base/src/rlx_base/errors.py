@@ -216,6 +216,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E130", 422, "module {module!r}: {what}", "a pass or a program built it wrongly; text that parses cannot do this"),
     ("E131", 422, "{op} is given {given} operands", "it takes ({operands})"),
+    (
+        "E122",
+        422,
+        "IR verification failed: memory_affinity mismatch on tensor {name}",
+        "it is declared in {declared}, the target has {known}; --fallback-to-ddr uses that with a warning",
+    ),
     # --- E2xx: compilation and targets
     ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
     ("E202", 422, "target {target} has no CPU {cpu!r}{hint}", "its CPUs: {known}"),
@@ -246,6 +252,13 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "the source cannot be read: {what}",
         "give a .rlx file, a .rlxz file, or a folder with one .rlx file",
     ),
+    (
+        "E210",
+        422,
+        "{name} has dimensions without a value: {names}",
+        "give each one, as in CompileOptions(dims={{{example!r}: 1}})",
+    ),
+    ("E211", 422, "{what} cannot be compiled to a kernel", "rewrite the model without it; the interpreter can run it"),
     # --- E3xx: artifacts
     (
         "E301",

@@ -24,7 +24,8 @@ class CompileOptions:
     """How to compile a module.
 
     `target` names a target, with its CPU after a colon (`llvm:x86-64-v3`) or in `cpu`. `strict` refuses a program
-    whose `memory_affinity` the target cannot give; `fallback_to_ddr` moves such tensors to its main memory.
+    whose `memory_affinity` the target cannot give; `fallback_to_ddr` moves such tensors to its main memory. `dims`
+    gives the symbolic dimensions their values.
     """
 
     target: str = "llvm"
@@ -32,6 +33,7 @@ class CompileOptions:
     cpu: str = HOST
     strict: bool = False
     fallback_to_ddr: bool = False
+    dims: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.opt_level <= 3:

@@ -14,6 +14,7 @@ from rlx_compiler.lowering.substitute import read_tensors
 from rlx_compiler.lowering.values import NotVectorisable
 from rlx_compiler.schedule.asked import Asked
 from rlx_compiler.schedule.choose import Chosen, choose, scalar_plan
+from rlx_compiler.schedule.effort import Effort
 from rlx_compiler.schedule.plan import Packing, Plan
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir import expr as ir
@@ -44,10 +45,11 @@ def lower_stage(
     constants: Collection[str],
     spec: TargetSpec,
     asked: Asked,
+    effort: Effort,
 ) -> Lowered:
     """The kernel of a stage. `params` names the parameter of each value; `constants` may be stored in any order."""
     stage = collapse(physical(defined, layouts), asked.named)
-    chosen = choose(stage, spec, constants, asked)
+    chosen = choose(stage, spec, constants, asked, effort)
     try:
         return _finished(stage, chosen, name, params)
     except NotVectorisable:

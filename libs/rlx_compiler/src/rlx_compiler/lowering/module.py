@@ -19,6 +19,7 @@ from rlx_compiler.lowering.packing import pack_array
 from rlx_compiler.lowering.views import viewed
 from rlx_compiler.memory_plan import Life, aligned, place_values
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked, asked_of
+from rlx_compiler.schedule.effort import FULL, Effort
 from rlx_compiler.schedule.plan import Packing
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.expr import Axis, Read, Tensor
@@ -52,14 +53,14 @@ class LoweredModule:
     views: Mapping[str, str] = field(default_factory=dict)
 
 
-def lower_module(module: Module, groups: Sequence[Group], spec: TargetSpec) -> LoweredModule:
+def lower_module(module: Module, groups: Sequence[Group], spec: TargetSpec, effort: Effort = FULL) -> LoweredModule:
     """The program of a module whose shapes are all numbers."""
-    return _Lowering(module, groups, spec).program()
+    return _Lowering(module, groups, spec, effort).program()
 
 
 class _Lowering:
-    def __init__(self, module: Module, groups: Sequence[Group], spec: TargetSpec) -> None:
-        self.module, self.groups, self.spec = module, groups, spec
+    def __init__(self, module: Module, groups: Sequence[Group], spec: TargetSpec, effort: Effort) -> None:
+        self.module, self.groups, self.spec, self.effort = module, groups, spec, effort
         self.steps: list[Step] = []
         self.types: dict[str, Tensor] = {}
         self.layouts: dict[str, Layout | None] = {}
@@ -211,7 +212,7 @@ class _Lowering:
         params[stage.name] = _unique("output", {k: v for k, v in names.items() if k != stage.name})
         free = {constant for constant in self.constants if constant in names}
         given = NOTHING_ASKED if asked is None else asked
-        lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, given)
+        lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, given, self.effort)
         if len(lowered.values) == 1 and self._fold(lowered):
             return
         if lowered.kernel.body:

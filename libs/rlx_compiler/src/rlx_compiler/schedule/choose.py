@@ -19,6 +19,7 @@ from rlx_compiler.lowering.values import computed
 from rlx_compiler.schedule import primitives
 from rlx_compiler.schedule.access import Access, accesses, stage_axes
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked
+from rlx_compiler.schedule.effort import FULL, Effort
 from rlx_compiler.schedule.plan import Loop, Packing, Plan
 from rlx_compiler.schedule.registers import Reuse, TileChoice, best_tile
 from rlx_compiler.targets.spec import TargetSpec
@@ -52,14 +53,22 @@ def scalar_plan(stage: Stage, asked: Asked = NOTHING_ASKED) -> Plan:
     return primitives.parallel(plan, [a for a in asked.parallel if a in axes] or ([outermost] if outermost else []))
 
 
-def choose(stage: Stage, spec: TargetSpec, constants: Collection[str], asked: Asked = NOTHING_ASKED) -> Chosen:
+def choose(
+    stage: Stage,
+    spec: TargetSpec,
+    constants: Collection[str],
+    asked: Asked = NOTHING_ASKED,
+    effort: Effort = FULL,
+) -> Chosen:
     """The plan of a stage. `constants` are the tensors whose order in memory is free."""
-    return _Choice(stage, spec, constants, asked).made()
+    return _Choice(stage, spec, constants if effort.pack else (), asked, effort).made()
 
 
 class _Choice:
-    def __init__(self, stage: Stage, spec: TargetSpec, constants: Collection[str], asked: Asked) -> None:
-        self.stage, self.spec, self.asked = stage, spec, asked
+    def __init__(
+        self, stage: Stage, spec: TargetSpec, constants: Collection[str], asked: Asked, effort: Effort
+    ) -> None:
+        self.stage, self.spec, self.asked, self.effort = stage, spec, asked, effort
         self.axes = stage_axes(stage)
         self.result = [axis.name for axis in stage.axes]
         self.summed = [name for name in self.axes if name not in self.result]
@@ -181,10 +190,12 @@ class _Choice:
     # --- 3 and 4: loops
 
     def made(self) -> Chosen:
-        vector = self.vector_axis()
-        lanes = self.lanes()
+        vectors = self.effort.vectors or self.asked.vector in self.axes or self.asked.vector_bytes is not None
+        vector = self.vector_axis() if vectors else None
+        lanes = self.lanes() if vectors else 1
         if vector is None or lanes == 1:
-            self.reasons.append("no vectors: no axis along which all reads are evenly spaced")
+            why = "no axis along which all reads are evenly spaced" if vectors else "the optimisation level has none"
+            self.reasons.append(f"no vectors: {why}")
             plan = scalar_plan(self.stage, self.asked)
             return Chosen(self.reduce_plan(plan, 1), tuple(self.reasons))
         if vector in self.summed:
@@ -313,7 +324,7 @@ class _Choice:
                 self.reasons.append(f"{name} unrolled {taken}: {note}")
                 plan = primitives.unroll(plan, name, taken)
                 room = max(1, room // taken)
-        for name in reversed(order):
+        for name in reversed(order) if self.effort.unroll else ():
             if name in self.asked.unroll:
                 continue
             whole = self.size(name) <= min(room, 2 * _MOST_TURNS)

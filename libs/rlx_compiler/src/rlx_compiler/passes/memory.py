@@ -1,0 +1,41 @@
+"""Where tensors are declared to live, against the memories that the target has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rlx_base.errors import VerifyError
+from rlx_base.span import Span
+from rlx_compiler.targets.spec import TargetSpec
+from rlx_ir.affinity import MemoryAffinity
+from rlx_ir.module import Module
+from rlx_ir.types import TensorType
+
+__all__ = ["check_memory"]
+
+
+def check_memory(module: Module, spec: TargetSpec, *, strict: bool) -> list[str]:
+    """A warning for each tensor whose declared location the target lacks; its main memory is used instead.
+
+    With `strict` the first one is an error: E122.
+    """
+    warnings: list[str] = []
+    for name, affinity, span in _declared(module):
+        if affinity.location in spec.locations:
+            continue
+        wrong = VerifyError(
+            "E122", at=span, name=name, declared=affinity.location, known=", ".join(sorted(spec.locations))
+        )
+        if strict:
+            raise wrong
+        warnings.append(f"{wrong.message}; {spec.spaces[0].location} is used")
+    return warnings
+
+
+def _declared(module: Module) -> Iterator[tuple[str, MemoryAffinity, Span | None]]:
+    for part in module.modules():
+        values = [*part.inputs, *part.constants, *(result for node in part.nodes for result in node.results)]
+        for value in values:
+            type = value.type
+            if isinstance(type, TensorType) and type.affinity is not None:
+                yield value.name, type.affinity, value.span
