@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rlx_base.dtypes import BOOL, DTYPES, FLOAT32, FLOAT64, INDEX, DType
-from rlx_compiler.loops.ir import Accumulator, Apply, Assign, Bitcast, Element, Expr, For, If, Let, Literal, Var
+from rlx_compiler.loops.ir import Accumulator, Apply, Assign, Bitcast, Element, Expr, Fma, For, If, Let, Literal, Var
 from rlx_compiler.math.build import (
     absolute,
     add,
@@ -119,9 +119,9 @@ def _exact_power(x: Expr, y: Expr) -> Expr:
     high, low = _two_sum(high, low)
     product, product_low = _two_product(y, high)
     product_low = add(product_low, mul(y, low))
-    finite = less(absolute(product), 800.0)
     result = exp(product)
-    result = select(finite, add(result, mul(result, select(finite, product_low, 0.0))), result)
+    # Not at infinity, where adding a negative correction would give NaN.
+    result = select(less(result, float("inf")), Fma(result, product_low, result), result)
     extreme = Apply("or", (equal(x, 0.0), equal(x, float("inf"))), BOOL)
     huge = greater(absolute(y), 1e290)
     # At the ends, and where y would overflow the halves above, plain logarithms tell 0 from ∞.

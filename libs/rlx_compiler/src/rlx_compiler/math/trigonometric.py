@@ -32,6 +32,7 @@ from rlx_compiler.math.build import (
     either,
     equal,
     greater,
+    inverted,
     less,
     like,
     mul,
@@ -165,11 +166,16 @@ def _large_argument() -> Function:
         product[i - 1], carry = both(column, _MASK), shr(column, 32)
     upper = either(either(shl(product[0], 34), shl(product[1], 2)), shr(product[2], 30))
     lower = either(either(shl(product[2], 34), shl(product[3], 2)), shr(product[4], 30))
-    # As a signed number the fraction lies in −½ … ½, and the quadrant is rounded instead of cut.
-    fraction = let("fraction", signed(upper))
-    angle = add(mul(cast(fraction, FLOAT64), 2.0**-64), mul(cast(lower, FLOAT64), 2.0**-128))
+    # Rounded to the nearest quadrant: from a half on the fraction counts from the next one, backwards.
+    upper, lower = let("upper", upper), let("lower", lower)
+    beyond = let("beyond", less(signed(upper), 0))
+    carry = select(equal(lower, 0), like(1, lower), 0)
+    upper = select(beyond, add(inverted(upper), carry), upper)
+    lower = select(beyond, neg(lower), lower)
+    angle = add(mul(cast(upper, FLOAT64), 2.0**-64), mul(cast(lower, FLOAT64), 2.0**-128))
+    angle = select(beyond, neg(angle), angle)
     r = let("r", mul(angle, 1.5707963267948966))
-    quadrant = let("quadrant", add(cast(shr(product[0], 30), INT32), select(less(fraction, 0), like(1, quarters), 0)))
+    quadrant = let("quadrant", add(cast(shr(product[0], 30), INT32), select(beyond, like(1, quarters), 0)))
     negative = less(x, 0.0)
     result = _wave(select(negative, neg(r), r), add(select(negative, neg(quadrant), quadrant), quarters))
     return Function("rlx_sin_large", (x, quarters), tuple(body), result)
