@@ -10,7 +10,7 @@ from rlx_compiler.fusion import Group
 from rlx_compiler.lowering.module import LoweredModule, Step
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked
-from rlx_compiler.schedule.plan import Plan
+from rlx_compiler.schedule.plan import Loop, Plan
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.module import Module
 from rlx_ir.passes import Pass
@@ -68,18 +68,17 @@ def _kernel(step: Step, function: str) -> Mapping[str, Any]:
 
 def _chosen(plan: Plan) -> Mapping[str, Any]:
     return {
-        "loops": [
-            f"{loop.axis} by {loop.size}{'' if loop.kind == 'serial' else f' {loop.kind}'}" for loop in plan.loops
-        ],
-        "sums": [
-            f"{loop.axis} by {loop.size}{'' if loop.kind == 'serial' else f' {loop.kind}'}"
-            for loop in plan.reduce_loops
-        ],
+        "loops": [_loop(loop) for loop in plan.loops],
+        "sums": [_loop(loop) for loop in plan.reduce_loops],
         "vectorize_dim": plan.vector,
         "lanes": plan.lanes,
         "unrolled_dim": plan.pixel,
         "packed": {packing.tensor.name: list(packing.shape) for packing in plan.packings},
     }
+
+
+def _loop(loop: Loop) -> str:
+    return f"{loop.axis} by {loop.size}" + ("" if loop.kind == "serial" else f" {loop.kind}")
 
 
 def _asked(asked: Asked) -> Mapping[str, Any]:

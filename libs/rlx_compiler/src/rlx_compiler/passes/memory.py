@@ -8,7 +8,7 @@ from rlx_base.errors import VerifyError
 from rlx_base.span import Span
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.affinity import MemoryAffinity
-from rlx_ir.module import Module
+from rlx_ir.module import Constant, Module, Value
 from rlx_ir.types import TensorType
 
 __all__ = ["check_memory"]
@@ -34,7 +34,8 @@ def check_memory(module: Module, spec: TargetSpec, *, strict: bool) -> list[str]
 
 def _declared(module: Module) -> Iterator[tuple[str, MemoryAffinity, Span | None]]:
     for part in module.modules():
-        values = [*part.inputs, *part.constants, *(result for node in part.nodes for result in node.results)]
+        results = [result for node in part.nodes for result in node.results]
+        values: list[Value | Constant] = [*part.inputs, *part.constants, *results]
         for value in values:
             type = value.type
             if isinstance(type, TensorType) and type.affinity is not None:
