@@ -259,6 +259,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "give each one, as in CompileOptions(dims={{{example!r}: 1}})",
     ),
     ("E211", 422, "{what} cannot be compiled to a kernel", "rewrite the model without it; the interpreter can run it"),
+    ("E212", 409, "the compilation was stopped", "whoever started it asked for that; start it again"),
     # --- E3xx: artifacts
     (
         "E301",
@@ -429,6 +430,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E511", 507, "nothing can be written to {folder}: {reason}", "free space there, or choose another data_folder"),
     ("E512", 409, "no device here runs target {target}", "`rlx nodes` shows which devices a node has and what they run"),
+    (
+        "E513",
+        503,
+        "RLX cannot be reached at {url}: {reason}",
+        "is it running there? `rlx up` starts a stack; RLX_ENDPOINT or `endpoints=` says where it is",
+    ),
     ("E508", 503, "the state of the cluster cannot be read: {reason}", "check that Redis answers at {url}"),
     (
         "E530",

@@ -1,0 +1,111 @@
+"""A module becomes a bundle: passes, lowering, emission, code, and the folder that holds it all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from rlx_compiler.build import build_program
+from rlx_compiler.loops.program import Port, Program
+from rlx_compiler.options import CompileOptions, CompileResult, Progress
+from rlx_compiler.pipeline import lower
+from rlx_compiler.targets import Resolved, resolve
+from rlx_compiler.version import VERSION
+from rlx_ir.identity import meaning_digest, program_digest
+from rlx_ir.module import Module
+from rlx_ir.text import print_module
+from rlx_wire.abi import header
+from rlx_wire.bundle import write_bundle
+from rlx_wire.manifest import KernelSpec, Manifest, NativeSegment, TensorSpec, canonical_json
+
+__all__ = ["PHASES", "compile_module"]
+
+# Each with the fraction of the work that is done when it begins, as measured on convolutional networks.
+PHASES: Final[Mapping[str, float]] = {"lower": 0.0, "code": 0.3, "bundle": 0.9}
+
+
+def compile_module(
+    module: Module, options: CompileOptions, output: Path, *, progress: Progress | None = None
+) -> CompileResult:
+    """Compiles in this process and writes the bundle as the folder `output`, whole or not at all.
+
+    The same module and options give the same bytes, wherever and whenever. Raises CompileError E2xx, and E122 for a
+    memory that a strict program asks for and the device lacks.
+    """
+    phases = _Phases(progress)
+    resolved = resolve(options)
+    phases.begin("lower")
+    compiled = lower(module, resolved.spec, options)
+    phases.begin("code")
+    code = build_program(compiled.program, resolved, options.opt_level)
+    phases.begin("bundle")
+    files: dict[str, bytes | Path] = {
+        **code,
+        "rlx_kernel.h": header().encode(),
+        "weights.bin": compiled.program.weights_blob(),
+        "report.json": canonical_json(compiled.report),
+        "model.rlx": print_module(module).encode(),
+    }
+    manifest = _manifest(module, compiled.program, resolved, options)
+    digest = write_bundle(output, manifest, files)
+    phases.end()
+    return CompileResult(digest, output, manifest, compiled.report, phases.seconds)
+
+
+def _manifest(module: Module, program: Program, resolved: Resolved, options: CompileOptions) -> Manifest:
+    spec = resolved.spec
+    return Manifest(
+        compiler_version=VERSION,
+        target=spec.target,
+        cpu=spec.cpu,
+        cpu_features=tuple(sorted(spec.features)),
+        opt_level=options.opt_level,
+        program_digest=program_digest(module),
+        meaning_digest=meaning_digest(module),
+        model=module.name,
+        inputs=tuple(map(_tensor, program.inputs)),
+        outputs=tuple(map(_tensor, program.outputs)),
+        dims=program.dims,
+        workspace_bytes=program.workspace_bytes,
+        weights_bytes=program.weights_bytes,
+        kernels=tuple(
+            KernelSpec(name=launch.name, ops=launch.ops, flops=launch.flops, bytes=launch.bytes)
+            for launch in program.launches
+        ),
+        launch_plan=(NativeSegment(kernels=(0, len(program.launches))),),
+    )
+
+
+def _tensor(port: Port) -> TensorSpec:
+    shape = tuple(dim if isinstance(dim, int) else str(dim) for dim in port.shape)
+    return TensorSpec(name=port.name, dtype=port.dtype.name, shape=shape)
+
+
+class _Phases:
+    """Tells the caller which phase begins, and keeps how long each took."""
+
+    def __init__(self, progress: Progress | None, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress, self._clock = progress, clock
+        self._current: tuple[str, float] | None = None
+
+    def begin(self, phase: str) -> None:
+        self._close()
+        self._current = (phase, self._clock())
+        self._tell(phase, PHASES[phase])
+
+    def end(self) -> None:
+        self._close()
+        self._tell("done", 1.0)
+
+    def _close(self) -> None:
+        if self._current is not None:
+            phase, began = self._current
+            self.seconds[phase] = self._clock() - began
+            self._current = None
+
+    def _tell(self, phase: str, fraction: float) -> None:
+        if self._progress is not None:
+            self._progress(phase, fraction)
