@@ -1,0 +1,94 @@
+"""`rlx infer`: one inference, here or through an endpoint."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from rlx.cli.inputs import read_inputs
+from rlx.cli.terminal import Json, Target, show
+
+__all__ = ["infer", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(infer)
+
+
+def infer(
+    model: Annotated[str, typer.Option("--model", "-m", help="A .rlx file, a bundle's folder, or a deployed name.")],
+    input: Annotated[
+        list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, an image, or a number.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", envvar="RLX_ENDPOINT", help="Ask this server instead of running here.")
+    ] = None,
+    api_key: Annotated[str | None, typer.Option("--api-key", envvar="RLX_API_KEY", help="The server's key.")] = None,
+    target: Target = "llvm",
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Team size; default: the CPU quota.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the results here, one .npy each.")
+    ] = None,
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="Write per-kernel timings as a Chrome trace, e.g. profile.json.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a model once and show its results.
+
+    Example: rlx infer --model models/resnet18.rlx --input input=photo.jpg
+    """
+    given = input or []
+    if Path(model).exists():
+        results = _here(Path(model), given, target, threads, profile)
+    else:
+        results = _there(model, given, endpoint or "http://127.0.0.1:8000", api_key, target)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, array in results.items():
+            np.save(output / f"{name}.npy", array)
+    answer = {
+        name: {"dtype": str(array.dtype), "shape": list(array.shape), "data": array.ravel().tolist()}
+        for name, array in results.items()
+    }
+    show({"outputs": answer}, as_json, "\n".join(_line(name, array) for name, array in results.items()))
+
+
+def _here(
+    path: Path, given: list[str], target: str, threads: int | None, profile: Path | None
+) -> dict[str, NDArray[Any]]:
+    from rlx_compiler import CompileOptions, compile_source
+    from rlx_runtime import load
+
+    with tempfile.TemporaryDirectory(prefix="rlx-infer-") as scratch:
+        if path.is_dir():
+            bundle = path
+        else:
+            bundle = compile_source(path, CompileOptions(target=target), Path(scratch) / "bundle").directory
+        with load(bundle, threads=threads) as loaded:
+            arrays = read_inputs(given, loaded.manifest.inputs)
+            if profile is None:
+                return loaded.run(arrays)
+            run = loaded.trace(arrays)
+            profile.write_text(run.profile.to_json(), encoding="utf-8")
+            return run.outputs
+
+
+def _there(model: str, given: list[str], endpoint: str, api_key: str | None, target: str) -> dict[str, NDArray[Any]]:
+    from rlx_client import RLXClient
+
+    with RLXClient(endpoints=[endpoint], api_key=api_key) as client:
+        wanted = client.metadata(model).inputs
+        return client.infer(model, read_inputs(given, wanted), target=target).outputs
+
+
+def _line(name: str, array: NDArray[Any]) -> str:
+    flat = array.ravel()
+    shown = np.array2string(flat[:8], precision=4, separator=", ", suppress_small=True)
+    more = f" … {flat.size - 8} more" if flat.size > 8 else ""
+    return f"{name}: {array.dtype}{list(array.shape)} {shown}{more}"
