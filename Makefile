@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format test fuzz lock bench clean
+.PHONY: help setup models lint format test chaos fuzz lock bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ format: setup ## what `make lint` can repair by itself
 
 test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
 	$(RUN) pytest -n $(WORKERS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
+
+chaos: setup ## kills workers, services and Redis under load, for some minutes
+	$(RUN) pytest -m chaos --timeout=900
 
 fuzz: setup ## every property test with many more examples
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0

@@ -10,15 +10,15 @@ from rlx_wire.manifest import KernelSpec, Manifest, NativeSegment, TensorSpec
 __all__ = ["write_small_bundle"]
 
 
-def write_small_bundle(folder: Path, program: str, target: str, cpu: str, version: str = "0.1.0") -> str:
+def write_small_bundle(folder: Path, program: str, target: str, cpu: str, opt_level: int = 3) -> str:
     """Writes one; gives its digest, which follows from the arguments alone."""
     tensor = TensorSpec(name="x", dtype="float32", shape=(1, 4))
     manifest = Manifest(
-        compiler_version=version,
+        compiler_version="0.1.0",
         target=target,
         cpu=cpu,
         cpu_features=(),
-        opt_level=3,
+        opt_level=opt_level,
         program_digest=program,
         meaning_digest=program,
         model="net",

@@ -29,7 +29,9 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
-        """Returns once it answers with its data read."""
+        """Returns once it answers with its data read; one that runs stays as it is."""
+        if self._process is not None and self._process.poll() is None:
+            return self
         with (self.folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         end = time.monotonic() + _SECONDS

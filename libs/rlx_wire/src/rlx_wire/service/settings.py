@@ -22,7 +22,15 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from rlx_base.errors import ClusterError, RlxError
 
-__all__ = ["BindAddress", "Section", "ServiceSettings", "is_loopback", "refuse_open_doors", "split_address"]
+__all__ = [
+    "BindAddress",
+    "ProcessSettings",
+    "Section",
+    "ServiceSettings",
+    "is_loopback",
+    "refuse_open_doors",
+    "split_address",
+]
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -53,8 +61,8 @@ class Section(BaseModel, extra="forbid", frozen=True):
     """A mapping within the settings."""
 
 
-class ServiceSettings(BaseSettings):
-    """What every service has. A service adds its own fields and calls `load`."""
+class ProcessSettings(BaseSettings):
+    """What every process of RLX has. It adds its own fields and calls `load`."""
 
     model_config = SettingsConfigDict(
         env_prefix="RLX_",
@@ -67,7 +75,6 @@ class ServiceSettings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    bind_addr: BindAddress = Field("127.0.0.1:0", description="HOST:PORT to listen on")
     api_key: SecretStr | None = Field(None, description="the key that every route but health asks for")
     log: str = Field("INFO", description="level of the log: DEBUG, INFO, WARNING, ERROR")
 
@@ -115,6 +122,12 @@ class ServiceSettings(BaseSettings):
     @property
     def key(self) -> str | None:
         return self.api_key.get_secret_value() if self.api_key is not None else None
+
+
+class ServiceSettings(ProcessSettings):
+    """What every process has that listens."""
+
+    bind_addr: BindAddress = Field("127.0.0.1:0", description="HOST:PORT to listen on")
 
 
 class _Values(PydanticBaseSettingsSource):
