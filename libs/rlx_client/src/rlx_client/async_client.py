@@ -114,9 +114,7 @@ class AsyncRLXClient:
         path = f"/v1/jobs/{job}/events"
         collected = EventLines()
         try:
-            async with self._http.stream(
-                "GET", f"{url}/v1/jobs/{job}/events", headers=headers, timeout=timeout
-            ) as answer:
+            async with self._http.stream("GET", url + path, headers=headers, timeout=timeout) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     raise of_answer(answer, url)
