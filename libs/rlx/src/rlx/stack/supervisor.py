@@ -144,9 +144,10 @@ class _Keeper:
         """SIGTERM, time to finish, then SIGKILL for the group."""
         if self.process is not None:
             if self.process.returncode is None:
-                # To the program alone: it knows in which order its own children end.
+                # To the program alone: it knows in which order its own children end. Not by `send_signal`, which may
+                # reap the process behind the event loop's back.
                 with suppress(ProcessLookupError):
-                    self.process.send_signal(signal.SIGTERM)
+                    os.kill(self.process.pid, signal.SIGTERM)
                 try:
                     await asyncio.wait_for(self.process.wait(), GRACE_SECONDS)
                 except TimeoutError:
