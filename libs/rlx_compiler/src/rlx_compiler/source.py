@@ -62,7 +62,8 @@ class FolderResolver:
 def _map(path: Path, name: str) -> memoryview:
     """A file's content, mapped read-only. The path has no links left, and none may have appeared since."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        # Not blocking, since a pipe under that name would hold the reader for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         raise TextError("E042", name=name) from None
     try:

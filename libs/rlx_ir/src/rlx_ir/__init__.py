@@ -14,6 +14,7 @@ from rlx_ir.builder import ModuleBuilder
 from rlx_ir.constants import Expression, Files, Resolver, Stored
 from rlx_ir.dims import Dim, DimExpr, Shape, Symbol
 from rlx_ir.identity import meaning_digest, program_digest
+from rlx_ir.interpreter import run
 from rlx_ir.layout import Layout
 from rlx_ir.module import Computed, Constant, Module, Node, Output, Value, constant_of
 from rlx_ir.op import OPS, Op, operation, register
@@ -22,6 +23,7 @@ from rlx_ir.schedule import NO_SCHEDULE, ComputeSchedule, MemoryCoalesce, Schedu
 from rlx_ir.text import File, Limits, parse, parse_file, print_file, print_module
 from rlx_ir.tiles import check_schedule
 from rlx_ir.types import OptionalType, SequenceType, TensorType, Type
+from rlx_ir.verify import verify
 
 __all__ = [
     "NO_SCHEDULE",
@@ -68,5 +70,7 @@ __all__ = [
     "program_digest",
     "read_rlxz",
     "register",
+    "run",
+    "verify",
     "write_rlxz",
 ]
