@@ -369,12 +369,9 @@ async def test_what_the_methods_ask(ask: Any) -> None:
 
     client = ask(handler)
     assert (await client.compile("m", ["llvm", "c"], version=2, opt_level=1)).state == "queued"
-    assert json.loads(client.requests[0].content) == {
-        "model": "m",
-        "version": 2,
-        "targets": ["llvm", "c"],
-        "options": {"opt_level": 1, "strict": False, "fallback_to_ddr": False},
-    }
+    asked = json.loads(client.requests[0].content)
+    assert (asked["model"], asked["version"], asked["targets"]) == ("m", 2, ["llvm", "c"])
+    assert asked["options"]["opt_level"] == 1
     assert (await client.job("j")).state == "succeeded"
     assert (await client.cancel(job())).id == "j"
     assert (await client.deploy("m", ["c"], replicas=2)).name == "m"

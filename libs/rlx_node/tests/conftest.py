@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from node_harness import Cluster, Node, bundle, deployment
+from tests.support.nodes import Cluster, Node, bundle, deployment
 
 
 @pytest.fixture

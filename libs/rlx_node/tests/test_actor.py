@@ -8,11 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from node_harness import Cluster, bundle, deployment, replica
-from test_gss_link import Gss
 
 from rlx_base.errors import ClusterError
 from rlx_node.actor import _forever
+from tests.support.nodes import Cluster, GssInMemory, bundle, deployment, replica
 
 
 async def until(condition: object) -> None:
@@ -26,7 +25,7 @@ async def until(condition: object) -> None:
 async def test_a_node_that_starts_registers_loads_what_is_deployed_and_reports_it_at_once(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    gss = Gss()
+    gss = GssInMemory()
     cluster.network.hosts["gss"] = httpx.MockTransport(gss)
     there = bundle(tmp_path)
     cluster.api.deploy(deployment("m", 1, there), bundles=(there,))

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from node_harness import Cluster, Node, ask, bundle, deployment
 
 from rlx_base.errors import ClusterError, RequestError
+from tests.support.nodes import Cluster, Node, ask, bundle, deployment
 
 
 @pytest.fixture

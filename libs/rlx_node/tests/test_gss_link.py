@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import httpx
 import pytest
-from node_harness import Cluster, Node
 
 from rlx_base.errors import ClusterError
 from rlx_wire.nodes import NodesView, NodeView
-
-
-class Gss:
-    """A GSS as its protocol says, in a dict."""
-
-    def __init__(self) -> None:
-        self.lives: dict[str, int] = {}
-        self.reports: list[dict[str, Any]] = []
-        self.polls: list[dict[str, str]] = []
-        self.views: list[NodesView] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        parts = request.url.path.split("/")
-        if request.method == "POST":
-            node = json.loads(request.content)
-            life = self.lives[node["id"]] = max(self.lives.get(node["id"], 0), node["last_incarnation"]) + 1
-            return httpx.Response(200, json={"id": node["id"], "incarnation": life, "heartbeat_ms": 250})
-        if request.method == "PUT":
-            status = json.loads(request.content)
-            if self.lives.get(parts[3]) != status["incarnation"]:
-                return httpx.Response(409)
-            self.reports.append(status)
-            return httpx.Response(204)
-        if request.method == "DELETE":
-            self.lives.pop(parts[3])
-            return httpx.Response(204)
-        self.polls.append(dict(request.url.params))
-        return httpx.Response(200, content=self.views.pop(0).model_dump_json())
+from tests.support.nodes import Cluster, GssInMemory, Node
 
 
 @pytest.fixture
-def gss(cluster: Cluster) -> Gss:
-    gss = Gss()
+def gss(cluster: Cluster) -> GssInMemory:
+    gss = GssInMemory()
     cluster.network.hosts["gss"] = httpx.MockTransport(gss)
     return gss
 
@@ -53,7 +22,7 @@ def alone(cluster: Cluster) -> Node:
     return cluster.join("a")
 
 
-async def test_a_node_registers_once_and_its_sequence_grows(gss: Gss, alone: Node) -> None:
+async def test_a_node_registers_once_and_its_sequence_grows(gss: GssInMemory, alone: Node) -> None:
     for _ in range(3):
         await alone.actor.gss.beat()
     assert [(r["incarnation"], r["sequence"]) for r in gss.reports] == [(1, 1), (1, 2), (1, 3)]
@@ -61,7 +30,7 @@ async def test_a_node_registers_once_and_its_sequence_grows(gss: Gss, alone: Nod
 
 
 async def test_a_restarted_node_is_a_new_life_even_where_the_gss_forgot(
-    gss: Gss, alone: Node, cluster: Cluster
+    gss: GssInMemory, alone: Node, cluster: Cluster
 ) -> None:
     await alone.actor.gss.beat()
     gss.lives.clear()
@@ -70,7 +39,7 @@ async def test_a_restarted_node_is_a_new_life_even_where_the_gss_forgot(
     assert gss.lives == {"a": 2}
 
 
-async def test_a_gss_that_was_emptied_makes_the_node_register_again(gss: Gss, alone: Node) -> None:
+async def test_a_gss_that_was_emptied_makes_the_node_register_again(gss: GssInMemory, alone: Node) -> None:
     await alone.actor.gss.beat()
     gss.lives.clear()
     await alone.actor.gss.beat()
@@ -86,14 +55,14 @@ async def test_without_a_gss_the_node_says_so_and_serves_on(node: Node, cluster:
     assert (await node.http.get("/v2/models/m/ready")).status_code == 200
 
 
-async def test_any_replica_is_enough(gss: Gss, cluster: Cluster) -> None:
+async def test_any_replica_is_enough(gss: GssInMemory, cluster: Cluster) -> None:
     endpoints = {"endpoints": ["http://gss-1", "http://gss-2", "http://gss"]}
     node = cluster.join("b", cluster={"mode": "distributed", "gss": endpoints})
     await node.actor.gss.beat()
     assert gss.lives == {"b": 1}
 
 
-async def test_a_refusal_is_not_an_answer(gss: Gss, alone: Node, cluster: Cluster) -> None:
+async def test_a_refusal_is_not_an_answer(gss: GssInMemory, alone: Node, cluster: Cluster) -> None:
     cluster.network.hosts["gss"] = httpx.MockTransport(lambda _: httpx.Response(401))
     with pytest.raises(ClusterError, match="401"):
         await alone.actor.gss.beat()
@@ -104,7 +73,7 @@ async def test_a_refusal_is_not_an_answer(gss: Gss, alone: Node, cluster: Cluste
         await alone.actor.gss.poll()
 
 
-async def test_leaving_is_said_in_the_nodes_own_life(gss: Gss, alone: Node) -> None:
+async def test_leaving_is_said_in_the_nodes_own_life(gss: GssInMemory, alone: Node) -> None:
     await alone.actor.gss.leave()  # never registered: nothing to say
     await alone.actor.gss.beat()
     await alone.actor.gss.leave()
@@ -125,7 +94,7 @@ def seen(node: Node) -> dict[str, str]:
     return {n.record.id: n.liveness for n in node.actor.view.nodes()}
 
 
-async def test_a_long_poll_names_the_view_that_is_known(gss: Gss, alone: Node, cluster: Cluster) -> None:
+async def test_a_long_poll_names_the_view_that_is_known(gss: GssInMemory, alone: Node, cluster: Cluster) -> None:
     cluster.join("b")
     gss.views = [view(1, cluster, "a", "b"), view(2, cluster, "a", "b")]
     await alone.actor.gss.poll()
@@ -135,7 +104,7 @@ async def test_a_long_poll_names_the_view_that_is_known(gss: Gss, alone: Node, c
 
 
 async def test_a_node_that_stops_reporting_becomes_suspect_and_down_by_this_nodes_clock(
-    gss: Gss, alone: Node, cluster: Cluster
+    gss: GssInMemory, alone: Node, cluster: Cluster
 ) -> None:
     cluster.join("b")
     same = view(1, cluster, "b")
@@ -148,7 +117,7 @@ async def test_a_node_that_stops_reporting_becomes_suspect_and_down_by_this_node
     assert liveness == ["alive"] * 3 + ["suspect"] * 3 + ["down"] * 2
 
 
-async def test_while_no_gss_answers_nobody_is_blamed(gss: Gss, alone: Node, cluster: Cluster) -> None:
+async def test_while_no_gss_answers_nobody_is_blamed(gss: GssInMemory, alone: Node, cluster: Cluster) -> None:
     cluster.join("b")
     gss.views = [view(1, cluster, "b")]
     await alone.actor.gss.poll()
@@ -164,7 +133,7 @@ async def test_while_no_gss_answers_nobody_is_blamed(gss: Gss, alone: Node, clus
 
 
 async def test_a_node_that_left_is_forgotten_but_not_because_the_gss_began_anew(
-    gss: Gss, alone: Node, cluster: Cluster
+    gss: GssInMemory, alone: Node, cluster: Cluster
 ) -> None:
     cluster.join("b")
     cluster.join("c")

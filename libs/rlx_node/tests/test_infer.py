@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_harness import Cluster, Node, ask, bundle, deployment
 
 from rlx_base.errors import ClusterError, RequestError
+from tests.support.nodes import Cluster, Node, ask, bundle, deployment
 
 
 async def test_an_answer_says_where_it_ran_how_long_and_why(node: Node) -> None:

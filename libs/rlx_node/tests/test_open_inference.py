@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from node_harness import Cluster, Node, deployment
 
 from rlx_wire.nodes import Device
+from tests.support.nodes import Cluster, Node, deployment
 
 X = {"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [1, 2]}
 

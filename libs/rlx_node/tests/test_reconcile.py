@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from node_harness import V3, Cluster, Node, ask, bundle, deployment
 
 from rlx_base.errors import ClusterError
+from tests.support.nodes import V3, Cluster, Node, ask, bundle, deployment
 
 
 def served(node: Node) -> set[tuple[str, str, str]]:

@@ -1,5 +1,4 @@
-"""The records of a replica in a real Redis: found again after a restart, written again after it was emptied.
-"""
+"""The records of a replica in a real Redis: found again after a restart, written again after it was emptied."""
 
 from __future__ import annotations
 
@@ -33,6 +32,7 @@ async def test_a_redis_that_comes_back_empty_is_filled_by_the_next_reports(redis
     await registry.report("a", NodeStatus(incarnation=life, sequence=1))  # a warning in the log, no failure
     with pytest.raises(ClusterError, match="E508"):
         await store.load()
+    redis.forget()
     redis.start()
     assert await store.load() == []
     await registry.report("a", NodeStatus(incarnation=life, sequence=2))

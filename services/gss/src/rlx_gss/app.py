@@ -1,5 +1,4 @@
-"""The HTTP face of a GSS replica: nodes register and report, everybody asks who is there. It places nothing.
-"""
+"""The HTTP face of a GSS replica: nodes register and report, everybody asks who is there. It places nothing."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,6 +167,34 @@ class ApiInMemory:
         if digest not in self.archives:
             return httpx.Response(404)
         return httpx.Response(200, content=self.spoil(self.archives[digest]))
+
+
+class GssInMemory:
+    """A GSS as its protocol says, in a dict."""
+
+    def __init__(self) -> None:
+        self.lives: dict[str, int] = {}
+        self.reports: list[dict[str, Any]] = []
+        self.polls: list[dict[str, str]] = []
+        self.views: list[NodesView] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        parts = request.url.path.split("/")
+        if request.method == "POST":
+            node = json.loads(request.content)
+            life = self.lives[node["id"]] = max(self.lives.get(node["id"], 0), node["last_incarnation"]) + 1
+            return httpx.Response(200, json={"id": node["id"], "incarnation": life, "heartbeat_ms": 250})
+        if request.method == "PUT":
+            status = json.loads(request.content)
+            if self.lives.get(parts[3]) != status["incarnation"]:
+                return httpx.Response(409)
+            self.reports.append(status)
+            return httpx.Response(204)
+        if request.method == "DELETE":
+            self.lives.pop(parts[3])
+            return httpx.Response(204)
+        self.polls.append(dict(request.url.params))
+        return httpx.Response(200, content=self.views.pop(0).model_dump_json())
 
 
 class Network(httpx.AsyncBaseTransport):
