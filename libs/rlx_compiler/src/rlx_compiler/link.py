@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rlx_base.errors import CompileError
+from rlx_base.faults import reach
 from rlx_compiler.toolchain.run import run_tool
 
 __all__ = ["LIBRARY", "shared_library", "version"]
@@ -48,6 +49,7 @@ def shared_library(objects: Sequence[str], folder: Path) -> bytes:
         LIBRARY,
         *objects,
     ]
+    reach("compiler.before-link")
     run_tool([*_lld(), *arguments], folder)
     return (folder / LIBRARY).read_bytes()
 
