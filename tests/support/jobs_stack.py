@@ -38,9 +38,12 @@ def until(look: Callable[[], Found | None], seconds: float, what: str) -> Found:
 
 
 class JobsStack:
-    """Call `start`, `client`, and `stop`; `control` is the folder that steers the stand-in compiler."""
+    """Call `start`, `client`, and `stop`; `control` is the folder that steers the stand-in compiler.
 
-    def __init__(self, folder: Path, database_url: str = "", **settings: object) -> None:
+    With `real`, the programs are those that users start, and there is nothing to steer.
+    """
+
+    def __init__(self, folder: Path, database_url: str = "", *, real: bool = False, **settings: object) -> None:
         self.folder = folder
         self.control = folder / "control"
         self.control.mkdir(parents=True)
@@ -48,6 +51,8 @@ class JobsStack:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.client = httpx.Client(base_url=self.url, timeout=30.0)
+        self._api = ["rlx_compile_api.main" if real else "tests.support.fake_api"]
+        self._worker = ["rlx_worker_cpu.compile_worker"] if real else ["tests.support.fake_compiler", str(self.control)]
         self._settings = {"DATABASE_URL": database_url, **settings}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._faulty: set[str] = set()
@@ -80,12 +85,12 @@ class JobsStack:
 
     def start_api(self, fault: str = "") -> None:
         arguments = ["--bind-addr", f"127.0.0.1:{self.port}", "--data-folder", str(self.folder / "api")]
-        self._spawn("api", ["tests.support.fake_api", *arguments], fault)
+        self._spawn("api", [*self._api, *arguments], fault)
         until(self._answers, 20, "compile-api answers")
 
     def start_worker(self, name: str = "worker", fault: str = "") -> None:
         arguments = ["--api-url", self.url, "--data-folder", str(self.folder / "work"), "--name", name, "--nice", "0"]
-        self._spawn(name, ["tests.support.fake_compiler", str(self.control), *arguments], fault)
+        self._spawn(name, [*self._worker, *arguments], fault)
 
     def kill(self, name: str) -> None:
         """SIGKILL for the process, its pool and its children at once."""

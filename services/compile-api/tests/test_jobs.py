@@ -60,11 +60,11 @@ def test_a_job_goes_from_its_post_to_its_artifact(api_on_both: Api, tmp_path: Pa
 
 def test_a_claim_gives_the_source_and_how_to_compile_it(api: Api) -> None:
     version = api.upload(content=b"the text")
-    job = api.compile(options={"opt_level": 1})
+    job = api.compile(options={"opt_level": 1, "dims": {"n": 4}})
     assignment = api.claim(job["tasks"][0]["id"]).json()
     assert assignment["program_digest"] == version["program_digest"]
     assert (assignment["target"], assignment["cpu"]) == ("llvm", "x86-64-v3")
-    assert assignment["options"] == {"opt_level": 1, "strict": False, "fallback_to_ddr": False}
+    assert assignment["options"] == {"opt_level": 1, "strict": False, "fallback_to_ddr": False, "dims": {"n": 4}}
     (file,) = assignment["source"]
     assert api.client.get(f"/v1/sources/{file['digest']}").content == b"the text"
 

@@ -41,6 +41,7 @@ __all__ = [
     "DeploymentList",
     "DeploymentRequest",
     "Digest",
+    "Dim",
     "Job",
     "JobEvent",
     "JobOptions",
@@ -65,6 +66,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,1
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Target = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}(:[a-z0-9][a-z0-9._+-]{0,63})?$")]
 
+Dim = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$")]
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -147,6 +149,8 @@ class JobOptions(Request):
     opt_level: int = Field(default=3, ge=0, le=3)
     strict: bool = False
     fallback_to_ddr: bool = False
+    dims: dict[Dim, Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(default={}, max_length=64)
+    """The values of symbolic dimensions that are to be fixed."""
 
 
 class CompileRequest(Request):

@@ -6,10 +6,8 @@ import logging
 import shutil
 import tempfile
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import httpx
 
 from rlx_base.errors import ClusterError, RlxError
 from rlx_base.faults import reach
@@ -77,7 +75,7 @@ class AttemptRunner:
         except Exception as error:
             if lease.over.is_set():
                 raise AttemptOver("the lease is gone") from error
-            return _failure(api.token, error)
+            return _failure(api.token, error, folder / "source")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -96,6 +94,7 @@ class AttemptRunner:
                 cpu=assignment.cpu,
                 strict=options.strict,
                 fallback_to_ddr=options.fallback_to_ddr,
+                dims=options.dims,
             ),
             folder / "bundle",
             limits=self.settings.limits,
@@ -110,10 +109,20 @@ def _main(source: Path) -> Path:
     return main
 
 
-def _failure(token: str, error: Exception) -> Result:
+def _failure(token: str, error: Exception, source: Path) -> Result:
     """`failed` where the program is at fault, and would be again; `abandoned` where this worker is."""
     if isinstance(error, RlxError):
-        return Result(token=token, outcome="failed", problem=Problem.of(error))
+        return Result(token=token, outcome="failed", problem=_problem(error, source))
     log.exception("the attempt failed on this worker", exc_info=error)
-    why = f"{type(error).__name__}: {error}" if not isinstance(error, httpx.HTTPError) else f"network: {error}"
+    why = f"{type(error).__name__}: {error}"
     return Result(token=token, outcome="abandoned", problem=Problem.of(ClusterError("E532", why=why)))
+
+
+def _problem(error: RlxError, source: Path) -> Problem:
+    """An error by the file name that its user gave, without the folders of this worker, and with its line."""
+    if error.at is None:
+        return Problem.of(error)
+    name = Path(error.at.file).name
+    error.at = replace(error.at, file=name)
+    text = source / name
+    return Problem.of(error, source=text.read_text(errors="replace") if text.is_file() else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 from rlx_compiler.worker.compiling import Compile
 from rlx_compiler.worker.scratch import scratch_folder
@@ -23,4 +24,6 @@ def run_worker(settings: WorkerSettings, compile: Compile) -> None:
     from rlx_compiler.worker.celery_app import celery_arguments, create_celery
 
     with scratch_folder(settings.data_folder) as scratch:
+        # What the compiler and its tools leave when they are killed is swept with the rest.
+        tempfile.tempdir = str(scratch)
         create_celery(settings, compile, scratch).worker_main(celery_arguments(settings))
