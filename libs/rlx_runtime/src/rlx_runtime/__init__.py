@@ -1,14 +1,13 @@
 """Running a bundle: devices, executor, thread team and profiler, without a compiler."""
 
-from rlx_runtime.devices import DetectedDevice, detect_devices
 from rlx_runtime.executor.client import Executor
 from rlx_runtime.executor.run import Result
+from rlx_runtime.host import check_host
 from rlx_runtime.model import InProcessModel, TracedRun, load
 from rlx_runtime.profile import KernelSummary, KernelTiming, Profile
 from rlx_runtime.team import ThreadTeam, team_size
 
 __all__ = [
-    "DetectedDevice",
     "Executor",
     "InProcessModel",
     "KernelSummary",
@@ -17,7 +16,7 @@ __all__ = [
     "Result",
     "ThreadTeam",
     "TracedRun",
-    "detect_devices",
+    "check_host",
     "load",
     "team_size",
 ]

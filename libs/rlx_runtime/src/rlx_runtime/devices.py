@@ -10,17 +10,19 @@ import ctypes
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
 
 from rlx_runtime.cgroup import memory_limit
 
-__all__ = ["DetectedDevice", "detect_devices"]
+__all__ = ["DetectedDevice", "detect"]
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedDevice:
+class DetectedDevice(BaseModel):
     """One device, or (not `available`) a kind of device of which there is none here, with the reason."""
+
+    model_config = ConfigDict(frozen=True)
 
     type: str
     index: int
@@ -35,7 +37,7 @@ class DetectedDevice:
         return f"{self.type}:{self.index}"
 
 
-def detect_devices() -> tuple[DetectedDevice, ...]:
+def detect() -> tuple[DetectedDevice, ...]:
     """Every device of this machine, the CPU first."""
     return (_cpu(), *_reported("cuda", _cuda), *_reported("opencl", _opencl))
 
@@ -47,7 +49,11 @@ def _reported(kind: str, detect: Callable[[], list[DetectedDevice]]) -> list[Det
         reason = "the driver lists no device"
     except Exception as error:
         found, reason = [], str(error) or type(error).__name__
-    return found or [DetectedDevice(kind, 0, "", 0, False, reason)]
+    return found or [DetectedDevice(type=kind, index=0, name="", memory=0, available=False, reason=reason)]
+
+
+def _found(kind: str, index: int, name: str, memory: int) -> DetectedDevice:
+    return DetectedDevice(type=kind, index=index, name=name, memory=memory, available=True)
 
 
 def _cpu(root: Path = Path("/")) -> DetectedDevice:
@@ -59,7 +65,7 @@ def _cpu(root: Path = Path("/")) -> DetectedDevice:
         ),
         platform.machine(),
     )
-    return DetectedDevice("cpu", 0, name, _memory(root), True)
+    return _found("cpu", 0, name, _memory(root))
 
 
 def _memory(root: Path) -> int:
@@ -98,7 +104,7 @@ def _cuda() -> list[DetectedDevice]:
         ask("cuDeviceGet", ctypes.byref(handle), index)
         ask("cuDeviceGetName", name, len(name), handle)
         ask("cuDeviceTotalMem_v2", ctypes.byref(memory), handle)
-        devices.append(DetectedDevice("cuda", index, name.value.decode(errors="replace"), memory.value, True))
+        devices.append(_found("cuda", index, name.value.decode(errors="replace"), memory.value))
     return devices
 
 
@@ -107,6 +113,6 @@ def _opencl() -> list[DetectedDevice]:
 
     devices = [device for found in pyopencl.get_platforms() for device in found.get_devices()]
     return [
-        DetectedDevice("opencl", index, device.name.strip(), int(device.global_mem_size), True)
+        _found("opencl", index, device.name.strip(), int(device.global_mem_size))
         for index, device in enumerate(devices)
     ]

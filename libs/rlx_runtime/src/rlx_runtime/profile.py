@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -133,9 +132,9 @@ class Profile:
             "otherData": {"model": self.model, "digest": self.digest, "target": self.target},
         }
 
-    def write(self, path: Path) -> None:
-        """Writes `profile.json`."""
-        path.write_text(json.dumps(self.chrome_trace(), separators=(",", ":"), allow_nan=False))
+    def to_json(self) -> str:
+        """The text of `profile.json`."""
+        return json.dumps(self.chrome_trace(), separators=(",", ":"), allow_nan=False)
 
 
 def _spans(run: Sequence[KernelTiming]) -> dict[int, tuple[int, int]]:

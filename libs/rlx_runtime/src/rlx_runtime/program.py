@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx_base.errors import ArtifactError, InternalError, RequestError
-from rlx_runtime.cpu import check_cpu
-from rlx_runtime.inputs import numpy_dtype
+from rlx_runtime.host import LIBRARY, check_host
 from rlx_runtime.native import CLOCK, PARK, Library, aligned_zeros
 from rlx_runtime.team import ThreadTeam
 from rlx_wire.abi import (
@@ -32,9 +31,8 @@ from rlx_wire.abi import (
 from rlx_wire.bundle import verify_bundle
 from rlx_wire.manifest import Manifest, NativeSegment
 
-__all__ = ["LIBRARY", "WEIGHTS", "Program", "load_program"]
+__all__ = ["WEIGHTS", "Program", "load_program"]
 
-LIBRARY: Final = "librlx_kernel.so"
 WEIGHTS: Final = "weights.bin"
 
 Cancel = ctypes.c_int32
@@ -131,14 +129,7 @@ class Program:
 def load_program(directory: Path, team: ThreadTeam, expected_digest: str | None = None) -> Program:
     """Checks a bundle and maps it. Raises E301–E306, E309 or E310, each with what was expected and what was found."""
     manifest = verify_bundle(directory, expected_digest)
-    for segment in manifest.launch_plan:
-        if not isinstance(segment, NativeSegment):
-            raise ArtifactError("E310", expected="a launch plan of native calls", found=f"host op {segment.op}")
-    for tensor in (*manifest.inputs, *manifest.outputs):
-        numpy_dtype(tensor)
-    if LIBRARY not in manifest.files:
-        raise ArtifactError("E310", expected=f"a bundle with {LIBRARY}", found=f"target {manifest.target}")
-    check_cpu(manifest)
+    check_host(manifest)
     weights = _map_weights(directory, manifest)
     library = Library(directory / LIBRARY)
     try:
