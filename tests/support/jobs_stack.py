@@ -86,7 +86,9 @@ class JobsStack:
     def start_api(self, fault: str = "") -> None:
         arguments = ["--bind-addr", f"127.0.0.1:{self.port}", "--data-folder", str(self.folder / "api")]
         self._spawn("api", [*self._api, *arguments], fault)
-        until(self._answers, 20, "compile-api answers")
+        # With a fault it may end before it answers.
+        once = Path(fault.partition(":")[2]) if fault else None
+        until(lambda: (once is not None and once.exists()) or self._answers(), 30, "compile-api answers")
 
     def start_worker(self, name: str = "worker", fault: str = "") -> None:
         arguments = ["--api-url", self.url, "--data-folder", str(self.folder / "work"), "--name", name, "--nice", "0"]

@@ -282,6 +282,21 @@ def test_messages_wait_for_the_broker_and_lost_ones_are_owed_again(api_on_both: 
     assert [reconciler.find_lost_messages() for _ in range(2)] == [0, 0]
 
 
+def test_as_many_messages_are_sent_again_as_are_missing_the_oldest_first(api: Api) -> None:
+    tasks = []
+    for number in range(3):
+        api.upload("net", b"program %d" % number)
+        tasks.append(api.compile()["tasks"][0]["id"])
+        api.publish()
+        api.clock.pass_by(1)
+    api.clock.pass_by(3)
+    del api.broker.queues["compile.llvm"][0]
+    reconciler = api.service.reconciler
+    assert [reconciler.find_lost_messages() for _ in range(2)] == [0, 1]
+    api.publish()
+    assert [message.task_id for message in api.broker.queues["compile.llvm"]] == [tasks[1], tasks[2], tasks[0]]
+
+
 def test_a_claimed_task_is_not_looked_for_in_the_queue(api: Api) -> None:
     api.upload()
     task = api.compile()["tasks"][0]["id"]

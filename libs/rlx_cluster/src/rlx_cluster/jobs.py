@@ -61,7 +61,7 @@ Payload = TypeVar("Payload")
 class Policy:
     """`lease`: seconds an attempt lives without a heartbeat. `max_losses`: losses after which a task fails."""
 
-    lease: float = 4.0
+    lease: float = 3.0
     max_losses: int = 5
 
 

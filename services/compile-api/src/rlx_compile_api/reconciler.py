@@ -72,23 +72,21 @@ class Reconciler:
         return len(overdue)
 
     def find_lost_messages(self) -> int:
-        """Owes a message again where a queue holds fewer than there are tasks that wait in it; gives how many.
+        """Owes messages again where a queue holds fewer than there are tasks that wait in it; gives how many.
 
         A worker that has taken a message and not yet claimed its attempt looks the same for a moment, so a queue must
-        be short twice in a row. Which messages are gone is not known: all that are old enough are sent again, and
-        those that were not lost are refused when they are claimed.
+        be short twice in a row. Which messages are gone is not known; a queue is emptied from its old end, so as many
+        are sent again as are missing, the oldest first. One that was not lost is refused when it is claimed.
         """
         database, clock = self._orchestration.database, self._orchestration.clock
         before = clock() - self._grace
-        waiting = database.read(lambda session: self._waiting(session, before))
-        if not waiting:
-            self._short.clear()
-            return 0
-        # Asked before the tasks are counted again: a task that is claimed in between lowers the count, not the depth.
-        depths = self._broker.depths(waiting)
-        waiting = database.read(lambda session: self._waiting(session, before))
-        short = {queue for queue, tasks in waiting.items() if depths.get(queue, 0) < len(tasks)}
-        lost = [task for queue in short & self._short for task in waiting[queue]]
+        queues = database.read(lambda session: self._waiting(session, before)).keys()
+        # Asked before the tasks are counted: a task that is claimed in between lowers the count, not the depth.
+        depths = self._broker.depths(queues) if queues else {}
+        waiting = database.read(lambda session: self._waiting(session, before)) if queues else {}
+        missing = {queue: len(waiting.get(queue, ())) - depths[queue] for queue in queues}
+        short = {queue for queue, count in missing.items() if count > 0}
+        lost = [task for queue in sorted(short & self._short) for task in waiting[queue][: missing[queue]]]
         self._short = short - self._short
         if lost:
             log.warning("%d messages are in no queue: they are sent again", len(lost))
@@ -97,10 +95,10 @@ class Reconciler:
         return len(lost)
 
     def _waiting(self, session: Session, before: float) -> dict[str, list[str]]:
-        """Tasks by queue whose message was handed over before `before` and of which nothing was heard."""
+        """Tasks by queue whose message was handed over before `before` and not heard of since, the oldest first."""
         query = select(TaskRow).where(TaskRow.state == "queued", col(TaskRow.published_at) < before)
         queues: dict[str, list[str]] = defaultdict(list)
-        for row in session.exec(query):
+        for row in session.exec(query.order_by(col(TaskRow.published_at), col(TaskRow.id))):
             queues[queue_of(row.target)].append(row.id)
         return dict(queues)
 

@@ -28,9 +28,9 @@ class Settings(ServiceSettings):
     web_folder: Path | None = Field(None, description="the static files of the web page")
 
     fallback_cpu: str = Field("x86-64-v3", description="CPU level of a job that names none, with no node known")
-    lease_seconds: float = Field(4.0, gt=0, description="how long an attempt lives without a heartbeat")
+    lease_seconds: float = Field(3.0, gt=0, description="how long an attempt lives without a heartbeat")
     max_losses: int = Field(5, ge=1, description="losses after which a task fails")
-    reconcile_seconds: float = Field(1.0, gt=0, description="how often lost attempts and messages are looked for")
+    reconcile_seconds: float = Field(0.5, gt=0, description="how often lost attempts and messages are looked for")
     republish_seconds: float = Field(2.0, gt=0, description="age of a message before it can count as lost")
 
     max_body_bytes: int = Field(_MIB, gt=0, description="limit of a JSON body")
