@@ -91,7 +91,8 @@ def bound(shape: tuple[int | str, ...], dims: Mapping[str, int]) -> tuple[int | 
 class Reshape(Op):
     """The elements of x, in row-major order, in another shape.
 
-    In `shape`, 0 keeps x's dimension at that place, −1 (at most one) is what remains, a name is a symbolic dimension.
+    In `shape`, 0 keeps x's dimension at that place (with `allow_zero` it is a size of 0), −1 (at most one) is what
+    remains, a name is a symbolic dimension.
     Errors: E110 where the numbers of elements differ, or cannot be compared. Source: ONNX Reshape-21.
     """
 
@@ -99,9 +100,11 @@ class Reshape(Op):
     operands = ("x",)
 
     shape: tuple[int | str, ...]
+    allow_zero: bool = False
 
     def bind(self, dims: Mapping[str, int]) -> Op:
-        return replace(self, shape=bound(self.shape, dims))
+        shape = bound(self.shape, dims)
+        return replace(self, shape=shape, allow_zero=self.allow_zero or (0 in shape and 0 not in self.shape))
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         return (inherit(x, self._resolved(x.shape)),)
@@ -111,7 +114,7 @@ class Reshape(Op):
         if any(isinstance(size, int) and size < -1 for size in asked) or asked.count(-1) > 1:
             raise refuse(self.name, f"shape is {list(self.shape)}", "give sizes ≥ 0, and −1 at most once")
         for place, size in enumerate(asked):
-            if size == 0:
+            if size == 0 and not self.allow_zero:
                 if place >= len(shape):
                     raise refuse(
                         self.name,
@@ -148,7 +151,8 @@ class Reshape(Op):
         return (reshaped(x, self._resolved(x.shape)),)
 
     def reference(self, x: Array) -> tuple[Array, ...]:
-        shape = [x.shape[place] if size == 0 else size for place, size in enumerate(self.shape)]
+        keeps = not self.allow_zero
+        shape = [x.shape[place] if size == 0 and keeps else size for place, size in enumerate(self.shape)]
         return (x.reshape([int(size) for size in shape]),)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rlx_ir.module import Module, Node
 from rlx_ir.ops.control import Call
+from rlx_ir.ops.copying import Identity
 from rlx_ir.passes.base import Rewrite, Rewriting
 
 __all__ = ["InlineCalls", "inline"]
@@ -28,8 +29,16 @@ class InlineCalls(Rewrite):
 
 
 def inline(module: Module, arguments: Sequence[str], prefix: str, graph: Rewriting) -> list[str]:
-    """Add a module's nodes for these arguments, their names after `prefix`; gives the names of its outputs."""
-    names = {value.name: argument for value, argument in zip(module.inputs, arguments, strict=True)}
+    """Add a module's nodes for these arguments, their names after `prefix`; gives the names of its outputs.
+
+    An argument in another layout than the module declares is stored anew, since tiles are written for the declared one.
+    """
+    names: dict[str, str] = {}
+    for value, argument in zip(module.inputs, arguments, strict=True):
+        names[value.name] = argument
+        if graph.type(argument).layout != value.tensor.layout:
+            stored = replace(value, name=graph.fresh(f"{prefix}_{value.name}"))
+            (names[value.name],) = graph.append(Node(Identity(), (argument,), (stored,)))
     for constant in module.constants:
         names[constant.name] = graph.adopt(replace(constant, name=graph.fresh(f"{prefix}_{constant.name}")))
     for node in module.nodes:

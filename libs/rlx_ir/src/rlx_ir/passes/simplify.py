@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rlx_ir.dims import is_static
 from rlx_ir.module import Node
+from rlx_ir.op import Op
 from rlx_ir.ops.activation import Clip, Relu
 from rlx_ir.ops.arithmetic import Abs, Add, Div, Max, Min, Mul, Neg, Pow, Sub
 from rlx_ir.ops.comparison import BitwiseNot, LogicalNot
@@ -77,20 +78,22 @@ class Simplify(Rewrite):
         return []
 
     def _joined(self, node: Node, graph: Rewriting) -> Sequence[str] | None:
-        """Two movements as one."""
+        """Two movements as one, which may then be none."""
         inner = graph.producer(node.operands[0])
-        if inner is None:
+        if inner is None or not inner.operands:
             return None
-        source, shape = inner.operands[0], node.results[0].tensor.shape
+        shape = node.results[0].tensor.shape
+        joined: Op | None = None
         if isinstance(node.op, Transpose) and isinstance(inner.op, Transpose):
-            outer = node.op.order(len(shape))
-            before = inner.op.order(len(shape))
-            return graph.add(Transpose(tuple(before[place] for place in outer)), source, like=node)
-        if isinstance(node.op, _SAME_ELEMENTS) and isinstance(inner.op, _SAME_ELEMENTS):
-            sizes = tuple(size for size in shape if isinstance(size, int) and size > 0)  # 0 would mean: as it was
-            if len(sizes) == len(shape):
-                return graph.add(Reshape(sizes), source, like=node)
-        return None
+            outer, first = node.op.order(len(shape)), inner.op.order(len(shape))
+            joined = Transpose(tuple(first[place] for place in outer))
+        elif isinstance(node.op, _SAME_ELEMENTS) and isinstance(inner.op, _SAME_ELEMENTS):
+            sizes = tuple(size for size in shape if isinstance(size, int))
+            joined = Reshape(sizes, allow_zero=0 in sizes) if len(sizes) == len(shape) else None
+        if joined is None:
+            return None
+        one = replace(node, op=joined, operands=inner.operands)
+        return self.rewrite(one, graph) or graph.append(one)
 
 
 def _neutral(node: Node, graph: Rewriting) -> list[str]:
