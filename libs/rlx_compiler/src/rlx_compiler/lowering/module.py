@@ -184,6 +184,7 @@ class _Lowering:
             launch = stage.name if last else f"{stage.name}{place}"
             ops = tuple(node.op.name for node in group.nodes)
             self._lower(stage, f"{group.name}{own}", launch, ops, names, asked)
+            names.setdefault(stage.name, _unique(stage.name, names))
 
     def _may_view(self, source: str) -> bool:
         return source in self.module.types or source in self.types

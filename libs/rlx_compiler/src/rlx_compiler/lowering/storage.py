@@ -10,8 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rlx_base.dtypes import INDEX
-from rlx_compiler.lowering.substitute import map_reads, replace_axes
-from rlx_ir.expr import Axis, Expr, Read, Tensor, apply, literal, select
+from rlx_compiler.lowering.substitute import map_reads, rebuild, replace_axes
+from rlx_ir.expr import (
+    Apply,
+    Axis,
+    Expr,
+    Read,
+    Reduce,
+    Tensor,
+    all_of,
+    apply,
+    children,
+    identity,
+    literal,
+    select,
+    walk,
+)
 from rlx_ir.layout import Layout
 
 __all__ = ["Stage", "physical", "stored_tensor"]
@@ -80,7 +94,22 @@ def physical(defined: Tensor, layouts: Mapping[str, Layout | None]) -> Stage:
         where = layouts.get(read.tensor.name)
         return Read(stored_tensor(read.tensor, where), _stored_indices(where, read.indices))
 
-    return _squeezed(Stage(stored, tuple(axes), tuple(axes), map_reads(body, change)))
+    return _squeezed(Stage(stored, tuple(axes), tuple(axes), _guarded_sums(map_reads(body, change), ())))
+
+
+def _guarded_sums(expr: Expr, guards: tuple[Expr, ...]) -> Expr:
+    """Guards around a reduction moved into it: it fills its accumulator before anything chooses whether to use it."""
+    match expr:
+        case Apply("select", (condition, then, otherwise)) if not any(isinstance(p, Read) for p in walk(condition)):
+            unless = apply("not", condition)
+            return select(
+                condition, _guarded_sums(then, (*guards, condition)), _guarded_sums(otherwise, (*guards, unless))
+            )
+        case Reduce(kind, axes, body) if guards:
+            return Reduce(kind, axes, select(all_of(guards), body, identity(kind, body.dtype)))
+        case _ if children(expr):
+            return rebuild(expr, lambda part: _guarded_sums(part, guards))
+    return expr
 
 
 def _squeezed(stage: Stage) -> Stage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rlx_ir.op import Op
@@ -33,6 +33,22 @@ class Asked:
         """The axes that the author spoke of: they keep their own loops."""
         return frozenset((*self.blocks, *self.staging, *self.parallel, *self.unroll, *self.order)) | (
             frozenset() if self.vector is None else {self.vector}
+        )
+
+    def within(self, axes: Collection[str]) -> Asked:
+        """What of it is about these axes: those of one element have no loop, and a stage need not have all of an op."""
+
+        def kept(sizes: Mapping[str, int]) -> dict[str, int]:
+            return {name: size for name, size in sizes.items() if name in axes}
+
+        return Asked(
+            kept(self.blocks),
+            kept(self.staging),
+            tuple(name for name in self.parallel if name in axes),
+            self.vector if self.vector in axes else None,
+            kept(self.unroll),
+            tuple(name for name in self.order if name in axes),
+            self.vector_bytes,
         )
 
 

@@ -68,8 +68,9 @@ class _Choice:
     def __init__(
         self, stage: Stage, spec: TargetSpec, constants: Collection[str], asked: Asked, effort: Effort
     ) -> None:
-        self.stage, self.spec, self.asked, self.effort = stage, spec, asked, effort
+        self.stage, self.spec, self.effort = stage, spec, effort
         self.axes = stage_axes(stage)
+        self.asked = asked.within(self.axes)
         self.result = [axis.name for axis in stage.axes]
         self.summed = [name for name in self.axes if name not in self.result]
         self.accesses = accesses(stage)
