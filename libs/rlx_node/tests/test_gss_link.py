@@ -135,11 +135,17 @@ async def test_while_no_gss_answers_nobody_is_blamed(gss: GssInMemory, alone: No
 async def test_a_node_that_left_is_forgotten_but_not_because_the_gss_began_anew(
     gss: GssInMemory, alone: Node, cluster: Cluster
 ) -> None:
-    cluster.join("b")
-    cluster.join("c")
-    gss.views = [view(1, cluster, "b", "c"), view(2, cluster, "b"), view(1, cluster, epoch="another")]
-    await alone.actor.gss.poll()
-    await alone.actor.gss.poll()
-    assert set(seen(alone)) == {"a", "b"}
-    await alone.actor.gss.poll()
-    assert set(seen(alone)) == {"a", "b"}
+    for name in "bcd":
+        cluster.join(name)
+    known = []
+    for news in (
+        view(1, cluster, "b", "c", "d"),
+        view(2, cluster, "b", "d"),  # c has left
+        view(1, cluster, epoch="another"),  # nobody has found the new GSS yet
+        view(2, cluster, "b", epoch="another"),  # d has not
+        view(3, cluster, epoch="another"),  # b had, and has left
+    ):
+        gss.views = [news]
+        await alone.actor.gss.poll()
+        known.append("".join(sorted(seen(alone))))
+    assert known == ["abcd", "abd", "abd", "abd", "ad"]

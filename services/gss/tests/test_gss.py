@@ -47,6 +47,12 @@ class Replica:
         self.registry = self.app.state.registry
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://gss")
 
+    async def join(self, node: str = "a") -> int:
+        """Registers and reports once: from then on it is seen."""
+        life = await self.register(node)
+        assert await self.report(node, life, 1) == 204
+        return life
+
     async def register(self, node: str = "a", last: int = 0) -> int:
         body = {
             "id": node,
@@ -91,6 +97,13 @@ async def test_a_node_registers_reports_and_is_seen(gss: Replica, clock: Any) ->
     assert node.record.status.queue_depth == 3
 
 
+async def test_a_node_that_has_not_reported_yet_is_not_available(gss: Replica) -> None:
+    life = await gss.register()
+    assert (await gss.view()).nodes == ()
+    await gss.report("a", life, 1)
+    assert len((await gss.view()).nodes) == 1
+
+
 async def test_every_registration_is_a_new_life_that_follows_all_earlier_ones(gss: Replica) -> None:
     assert [await gss.register(), await gss.register(), await gss.register(last=7)] == [1, 2, 8]
 
@@ -105,13 +118,13 @@ async def test_a_status_of_an_unknown_node_or_life_asks_it_to_register_again(gss
 async def test_a_silent_node_becomes_suspect_and_down_and_is_back_with_its_next_report(
     gss: Replica, clock: Any
 ) -> None:
-    life = await gss.register()
+    life = await gss.join()
     seen = []
     for silence in (1.4, 0.2, 1.5):
         clock.now += silence
         seen.append((await gss.view()).nodes[0].liveness)
     assert seen == ["alive", "suspect", "down"]
-    await gss.report("a", life, 1)
+    await gss.report("a", life, 2)
     assert (await gss.view()).nodes[0].liveness == "alive"
 
 
@@ -120,14 +133,12 @@ async def test_a_long_poll_is_held_until_something_changes(gss: Replica) -> None
     poll = asyncio.create_task(gss.view(version=before.version, epoch=before.epoch, wait=30))
     await asyncio.sleep(0)
     assert not poll.done()
-    await gss.register()
-    after = await poll
-    assert after.version > before.version
-    assert [node.record.id for node in after.nodes] == ["a"]
+    await gss.join()
+    assert (await poll).version > before.version
 
 
 async def test_a_long_poll_is_woken_when_a_node_falls_silent(gss: Replica, clock: Any) -> None:
-    await gss.register()
+    await gss.join()
     before = await gss.view()
     poll = asyncio.create_task(gss.view(version=before.version, epoch=before.epoch, wait=30))
     await asyncio.sleep(0)
@@ -137,7 +148,7 @@ async def test_a_long_poll_is_woken_when_a_node_falls_silent(gss: Replica, clock
 
 
 async def test_a_long_poll_about_another_life_of_the_service_or_a_past_version_returns_at_once(gss: Replica) -> None:
-    await gss.register()
+    await gss.join()
     view = await gss.view()
     assert await gss.view(version=10**6, epoch="another", wait=30) == view
     assert await gss.view(version=view.version - 1, epoch=view.epoch, wait=30) == view
@@ -195,9 +206,8 @@ async def test_without_its_store_the_service_answers_on_and_writes_all_when_it_i
 ) -> None:
     store.broken = True
     await gss.registry.restore()
-    life = await gss.register("a")
-    await gss.register("b")
-    assert await gss.report("a", life, 1) == 204
+    life = await gss.join("a")
+    await gss.join("b")
     assert len((await gss.view()).nodes) == 2
     store.broken = False
     assert await gss.report("a", life, 2) == 204

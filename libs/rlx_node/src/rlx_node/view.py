@@ -21,6 +21,8 @@ class ClusterView:
         self._clock = clock
         self._view = View(patience=Patience())
         self._epoch = ""
+        # Whom this life of the GSS has named: when it names them no more, they left.
+        self._named: frozenset[str] = frozenset()
         self._heard = clock()
 
     @property
@@ -42,11 +44,13 @@ class ClusterView:
         for node in news.nodes:
             if node.record.id != self._here().id:
                 self._adopt(*observe(self._view, node.record, now, node.age_ms / 1e3))
+        named = frozenset(node.record.id for node in news.nodes)
         if news.epoch == self._epoch:
-            gone = self._view.members.keys() - {node.record.id for node in news.nodes}
-            self._adopt(*forget(self._view, gone))
-        # A GSS that has just begun may not know everybody yet: then only silence tells that a node is gone.
-        self._epoch = news.epoch
+            self._adopt(*forget(self._view, self._named - named))
+            self._named |= named
+        else:
+            # A GSS that has just begun does not know everybody yet: only silence tells who of the others is gone.
+            self._epoch, self._named = news.epoch, named
         self._adopt(*elapse(self._view, now))
 
     def nodes(self) -> tuple[NodeView, ...]:

@@ -75,9 +75,12 @@ class Registry:
         await self._keep(leave(member.record))
 
     def view(self) -> NodesView:
-        """Who is there now, by this replica's clock."""
+        """Who is there now, by this replica's clock. A node that has registered and not reported yet is not: nobody
+        knows what it has loaded.
+        """
         self.tick()
-        return NodesView(version=self._view.version, epoch=self._epoch, nodes=self._view.nodes(self._clock()))
+        nodes = tuple(node for node in self._view.nodes(self._clock()) if node.record.status is not None)
+        return NodesView(version=self._view.version, epoch=self._epoch, nodes=nodes)
 
     async def news(self, version: int, epoch: str, wait: float) -> NodesView:
         """The view once it differs from the one named, or after `wait` seconds."""
