@@ -287,7 +287,9 @@ class CWriter(Writer):
             element = f"{name}[{index.text}]"
             return Value(element if active is None else f"({active.text} > 0 ? {element} : 0)", dtype, 1)
         if active is None and load.stride == 1 and lanes == padded(lanes):
-            raw = Value(f"(*(const {self.vectors.name(dtype, lanes)}_u *)({name} + {index.text}))", dtype, lanes)
+            kind = self.vectors.name(dtype, lanes)
+            # Cast to the aligned type: the two are different ones to a conditional expression.
+            raw = Value(f"(({kind})*(const {kind}_u *)({name} + {index.text}))", dtype, lanes)
         else:
             index, result = self.bound(index), self.fresh()
             self._line(f"{self.vectors.name(dtype, lanes)} {result} = {{0}};")
