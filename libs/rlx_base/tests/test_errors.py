@@ -8,7 +8,7 @@ import string
 import pytest
 
 from rlx_base import errors
-from rlx_base.errors import TABLE, InternalError, RlxError, TextError, VerifyError
+from rlx_base.errors import TABLE, InternalError, RlxError, TextError, VerifyError, restored
 from rlx_base.span import Span
 
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, RlxError) and c is not RlxError]
@@ -62,3 +62,21 @@ def test_an_error_without_a_place_is_two_lines() -> None:
 
 def test_the_place_of_an_error_may_say_what_to_do_better_than_the_table() -> None:
     assert VerifyError("E101", help="ask Ada", name="x", hint="").render().endswith("help: ask Ada")
+
+
+def test_an_error_of_another_process_renders_as_it_did_there() -> None:
+    source = "    y = rlx.rleu(x)"
+    error = VerifyError(
+        "E101", at=Span("m.rlx", 1, 9, 17), name="rlx.rleu", hint="", caused_by="it", label="at most 64"
+    )
+    again = restored(
+        error.code,
+        error.message,
+        error.help,
+        status=error.status,
+        at=error.at,
+        caused_by=error.caused_by,
+        label=error.label,
+    )
+    assert type(again) is VerifyError
+    assert again.render(source) == error.render(source)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlx.stack import redis_server
-from rlx.stack.checks import http_ready, redis_ready
+from rlx.stack.checks import http_ready, redis_ready, worker_ready
 from rlx_base.errors import ClusterError
 
 
@@ -53,6 +53,20 @@ async def test_redis_takes_its_password_only_and_keeps_its_data_when_killed(tmp_
     async with redis(tmp_path, port) as again:
         assert again == password
         assert await command(port, f"AUTH {password}", "STRLEN job") == [b"+OK", b":1"]
+
+
+async def test_a_worker_is_ready_when_it_waits_for_messages(tmp_path: Path) -> None:
+    port = free_port()
+    async with redis(tmp_path, port) as password:
+        assert not await worker_ready(port, password)
+        assert not await worker_ready(port, "guessed")
+        _, waiting = await asyncio.open_connection("127.0.0.1", port)
+        waiting.write(f"AUTH {password}\r\nBRPOP compile.llvm 30\r\n".encode())
+        while not await worker_ready(port, password):
+            await asyncio.sleep(0.01)
+        waiting.close()
+        await waiting.wait_closed()
+    assert not await worker_ready(port, password)
 
 
 def test_the_password_can_be_read_by_its_owner_only(tmp_path: Path) -> None:

@@ -429,7 +429,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "`ss -ltnp` shows who has the port; choose another with --bind-addr",
     ),
     ("E511", 507, "nothing can be written to {folder}: {reason}", "free space there, or choose another data_folder"),
-    ("E512", 409, "no device here runs target {target}", "`rlx nodes` shows which devices a node has and what they run"),
+    (
+        "E512",
+        409,
+        "no device here runs target {target}",
+        "`rlx nodes` shows which devices a node has and what they run",
+    ),
     (
         "E513",
         503,
@@ -584,7 +589,14 @@ class InternalError(RlxError):
 
 
 def restored(
-    code: str, message: str, help: str, *, status: int, at: Span | None = None, caused_by: str | None = None
+    code: str,
+    message: str,
+    help: str,
+    *,
+    status: int,
+    at: Span | None = None,
+    caused_by: str | None = None,
+    label: str = "",
 ) -> RlxError:
     """An error as another process raised it: its words are kept, whichever release wrote them."""
     series = code.removeprefix("RLX-")
@@ -592,5 +604,5 @@ def restored(
     error = kind.__new__(kind)
     Exception.__init__(error, message)
     error.code, error.status, error.message, error.help = code, status, message, help
-    error.at, error.caused_by, error.fields = at, caused_by, {}
+    error.at, error.caused_by, error.label, error.fields = at, caused_by, label, {}
     return error

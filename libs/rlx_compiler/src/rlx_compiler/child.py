@@ -107,6 +107,7 @@ def _error(error: Any) -> dict[str, Any]:
         "help": error.help,
         "status": error.status,
         "caused_by": error.caused_by,
+        "label": error.label,
         "at": None if at is None else [at.file, at.line, at.column, at.end_column],
     }
 

@@ -156,5 +156,11 @@ def _restored(error: dict[str, Any], limits: Limits) -> RlxError:
         return CompileError("E207", bytes=limits.memory_bytes, caused_by=error["caused_by"])
     at = Span(*error["at"]) if error["at"] else None
     return restored(
-        error["code"], error["message"], error["help"], status=error["status"], at=at, caused_by=error["caused_by"]
+        error["code"],
+        error["message"],
+        error["help"],
+        status=error["status"],
+        at=at,
+        caused_by=error["caused_by"],
+        label=error["label"],
     )

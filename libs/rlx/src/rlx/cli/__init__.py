@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.callback()(version.root)
+app.callback(invoke_without_command=True)(version.root)
 for command in (compile, verify, infer, fmt, stack):
     command.register(app)
 

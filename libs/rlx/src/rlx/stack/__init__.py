@@ -6,7 +6,8 @@ other processes find the stack, and `guard` ends everything if the supervisor it
 """
 
 from rlx.stack.control import down, status, up
+from rlx.stack.running import running
 from rlx.stack.settings import Ports, StackSettings
 from rlx.stack.state import StackState
 
-__all__ = ["Ports", "StackSettings", "StackState", "down", "status", "up"]
+__all__ = ["Ports", "StackSettings", "StackState", "down", "running", "status", "up"]

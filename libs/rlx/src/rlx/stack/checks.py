@@ -6,7 +6,7 @@ import asyncio
 
 from rlx.stack.settings import HOST
 
-__all__ = ["http_ready", "redis_ready"]
+__all__ = ["http_ready", "redis_ready", "worker_ready"]
 
 ANSWER_SECONDS = 2.0
 
@@ -38,3 +38,21 @@ async def http_ready(port: int, path: str = "/v2/health/live") -> bool:
 async def redis_ready(port: int, password: str) -> bool:
     """Whether the server takes the password and has loaded its data."""
     return await _exchange(port, f"AUTH {password}\r\nPING\r\n".encode(), lines=2) == [b"+OK", b"+PONG"]
+
+
+async def worker_ready(port: int, password: str) -> bool:
+    """Whether a compile worker waits for messages: it listens nowhere itself, but Redis knows who waits."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            try:
+                writer.write(f"AUTH {password}\r\nCLIENT LIST\r\n".encode())
+                if await reader.readline() != b"+OK\r\n":
+                    return False
+                size = int((await reader.readline()).removeprefix(b"$"))
+                return b"cmd=brpop" in await reader.readexactly(size)
+            finally:
+                writer.close()
+                await writer.wait_closed()
+    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
+        return False

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import rlx
-from rlx.stack.checks import http_ready, redis_ready
+from rlx.stack.checks import http_ready, redis_ready, worker_ready
 from rlx.stack.redis_server import find_redis_server, redis_password, write_configuration
 from rlx.stack.settings import HOST, StackSettings
 from rlx.stack.supervisor import Service
@@ -89,6 +89,18 @@ def services(settings: StackSettings) -> list[Service]:
             partial(http_ready, ports.scheduler),
             stage=2,
             address=scheduler_url,
+        ),
+        Service(
+            "worker",
+            (
+                program("rlx-compile-worker", "rlx-worker-cpu"),
+                *("--api-url", settings.url, "--name", "local"),
+                *("--data-folder", str(folders["worker"])),
+            ),
+            partial(worker_ready, ports.redis, password),
+            stage=2,
+            address="compiles for this machine",
+            environment={"RLX_REDIS_URL": f"{redis_url}/0"},
         ),
         Service(
             "node",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -45,6 +47,13 @@ class Ports(BaseModel):
     def from_base(cls, base: int) -> Ports:
         """Consecutive ports from `base` on, in the order of the fields."""
         return cls(**{name: base + offset for offset, name in enumerate(cls.model_fields)})
+
+    @classmethod
+    def free(cls) -> Ports:
+        """Ports that nobody uses at this moment."""
+        with ExitStack() as stack:
+            listeners = [stack.enter_context(socket.create_server((HOST, 0))) for _ in cls.model_fields]
+            return cls(**{name: held.getsockname()[1] for name, held in zip(cls.model_fields, listeners, strict=True)})
 
 
 class StackSettings(BaseModel):

@@ -28,7 +28,7 @@ def check_memory(module: Module, spec: TargetSpec, *, strict: bool) -> list[str]
         )
         if strict:
             raise wrong
-        warnings.append(f"{wrong.message}; {spec.spaces[0].location} is used")
+        warnings.append(f"{wrong.message}: it is declared in {affinity.location}, {spec.spaces[0].location} is used")
     return warnings
 
 
