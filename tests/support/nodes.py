@@ -251,6 +251,7 @@ class Cluster:
             "data_folder": self.folder / name,
             "cluster": {"mode": "distributed", "api": "http://api", "gss": {"endpoints": ["http://gss"]}},
             "drain_seconds": 5,
+            "api_key": "of the cluster",
         }
         configured = NodeSettings.model_validate(values | settings)
         headers = bearer(configured.key)

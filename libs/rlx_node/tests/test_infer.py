@@ -157,7 +157,7 @@ async def test_a_caller_that_hangs_up_gives_its_slot_back(node: Node) -> None:
         "path": "/v1/infer",
         "raw_path": b"/v1/infer",
         "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
+        "headers": [(k.encode(), v.encode()) for k, v in node.http.headers.items()],
         "server": ("a", 80),
         "client": ("test", 1),
         "scheme": "http",

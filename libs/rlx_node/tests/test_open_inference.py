@@ -127,7 +127,7 @@ async def test_health_tells_whether_something_could_run(cluster: Cluster) -> Non
 
 
 async def test_with_a_key_all_but_health_asks_for_it(cluster: Cluster) -> None:
-    node = cluster.join("a", api_key="secret")
+    node = cluster.join("a")
     assert (await node.http.get("/v2")).status_code == 200
     node.http.headers.pop("authorization")
     for method, path in (("GET", "/v2"), ("POST", "/v2/models/m/infer"), ("POST", "/v1/infer"), ("GET", "/v1/node")):

@@ -45,7 +45,7 @@ class Replica:
         settings = GssSettings.model_validate({"api_key": key})
         self.app = create_app(settings, store, clock)
         self.registry = self.app.state.registry
-        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://gss")
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://localhost")
 
     async def join(self, node: str = "a") -> int:
         """Registers and reports once: from then on it is seen."""
@@ -233,5 +233,15 @@ async def test_with_a_key_every_route_but_health_asks_for_it(store: Memory, cloc
         assert refused.status_code == 401
         assert refused.json()["code"] == "RLX-E418"
     assert (await locked.http.get("/v1/nodes", headers={"Authorization": "Bearer secret"})).status_code == 200
+    for path in ("/docs", "/openapi.json", "/nowhere"):
+        assert (await locked.http.get(path)).status_code == 401
     assert (await locked.http.get("/v2/health/live")).status_code == 200
     await locked.http.aclose()
+
+
+async def test_without_a_key_only_this_machines_own_programs_are_answered(gss: Replica) -> None:
+    for headers in ({"Host": "evil.example"}, {"Host": "[::1"}, {"Origin": "https://evil.example"}):
+        refused = await gss.http.get("/v1/nodes", headers=headers)
+        assert refused.status_code == 403
+        assert refused.json()["code"] == "RLX-E438"
+    assert (await gss.http.get("/v1/nodes", headers={"Origin": "http://localhost"})).status_code == 200

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
@@ -17,7 +17,7 @@ from rlx_node.actor import VERSION, Actor
 from rlx_node.devices import capabilities, devices
 from rlx_node.settings import NodeSettings
 from rlx_runtime import Executor
-from rlx_wire.service.keys import KeyCheck, bearer
+from rlx_wire.service.keys import RequireKey, bearer
 from rlx_wire.service.logs import RequestIds
 from rlx_wire.service.problems import answer_problems
 
@@ -65,13 +65,13 @@ def create_app(actor: Actor, title: str = "RLX node") -> FastAPI:
 
     app = FastAPI(title=title, version=VERSION, lifespan=lifespan)
     app.state.actor = actor
+    app.add_middleware(RequireKey, key=actor.settings.key)
     app.add_middleware(RequestIds)
     answer_problems(app)
     app.add_exception_handler(ClientDisconnect, _nobody_listens)
     app.include_router(api_v2.health)
-    key = [Depends(KeyCheck(actor.settings.key))]
-    app.include_router(api_v1.routes, dependencies=key)
-    app.include_router(api_v2.routes, dependencies=key)
+    app.include_router(api_v1.routes)
+    app.include_router(api_v2.routes)
     return app
 
 

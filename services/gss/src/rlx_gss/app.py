@@ -15,7 +15,7 @@ from rlx_gss.registry import Registry
 from rlx_gss.settings import GssSettings
 from rlx_gss.store import NodeStore, RedisStore
 from rlx_wire.nodes import NodeId, NodeRegistered, NodeRegistration, NodeStatus, NodesView
-from rlx_wire.service.keys import KeyCheck
+from rlx_wire.service.keys import RequireKey
 from rlx_wire.service.logs import RequestIds
 from rlx_wire.service.problems import answer_problems
 
@@ -93,10 +93,11 @@ def create_app(
 
     app = FastAPI(title="RLX Global State Service", version="0.1.0", lifespan=lifespan)
     app.state.registry = registry
+    app.add_middleware(RequireKey, key=settings.key)
     app.add_middleware(RequestIds)
     answer_problems(app)
     app.include_router(health)
-    app.include_router(routes, dependencies=[Depends(KeyCheck(settings.key))])
+    app.include_router(routes)
     return app
 
 

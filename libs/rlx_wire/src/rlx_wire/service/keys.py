@@ -1,32 +1,70 @@
-"""Who may ask: one key for all routes but health, or none on loopback."""
+"""Who may ask: whoever has the key; without one, this machine alone."""
 
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
 
-from starlette.requests import HTTPConnection
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rlx_base.errors import RequestError
+from rlx_base.errors import RequestError, RlxError
+from rlx_wire.service.problems import problem_response
+from rlx_wire.service.settings import is_loopback
 
-__all__ = ["KeyCheck", "bearer"]
+__all__ = ["RequireKey", "bearer", "foreign"]
+
+_HEALTH: Final = "/v2/health/"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCheck:
-    """A dependency of every route: refuses with E418 a request without the key. `key=None` lets all pass."""
+class RequireKey:
+    """ASGI layer before every route but health, known or unknown: refuses with E418 a request without the key.
 
-    key: str | None
+    It is a layer and not a dependency of each route because a dependency runs after the body was read: a stranger would
+    have us read theirs first. With `key=None` the service is bound to loopback and open to this machine; a page of
+    another site in this machine's browser is not of this machine, so a foreign Host or Origin is refused.
+    """
 
-    def __call__(self, connection: HTTPConnection) -> None:
-        if self.key is None:
-            return
-        scheme, _, given = connection.headers.get("authorization", "").partition(" ")
+    def __init__(self, app: ASGIApp, key: str | None) -> None:
+        self.app = app
+        self._key = key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].startswith(_HEALTH):
+            refusal = self._refusal(Headers(scope=scope))
+            if refusal is not None:
+                await problem_response(refusal)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> RlxError | None:
+        if self._key is None:
+            return foreign(headers)
+        scheme, _, given = headers.get("authorization", "").partition(" ")
         # The comparison takes the same time wherever the keys differ.
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self.key.encode()):
-            raise RequestError("E418")
+        admitted = scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._key.encode())
+        return None if admitted else RequestError("E418")
+
+
+def foreign(headers: Headers) -> RlxError | None:
+    """E438 for a request that does not come from this machine's own programs or pages."""
+    host = headers.get("host", "")
+    if not is_loopback(_hostname(host)):
+        return RequestError("E438", what=f"without a key, this service answers to loopback names only, not {host!r}")
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return RequestError("E438", what=f"without a key, this service does not serve pages of {origin!r}")
+    return None
 
 
 def bearer(key: str | None) -> dict[str, str]:
     """The headers with which one service asks another."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def _hostname(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
