@@ -1,0 +1,5 @@
+"""`python -m rlx.cli` is the `rlx` command."""
+
+from rlx.cli import main
+
+main()
