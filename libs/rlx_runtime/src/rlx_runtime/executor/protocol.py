@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
+import sys
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -34,6 +36,7 @@ __all__ = [
 # Small enough for every default socket buffer; a message has no part that grows with a model.
 _PACKET: Final = 64 << 10
 _TEXT: Final = 4000
+_INT: Final = struct.calcsize("i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +171,15 @@ class Channel:
     def receive(self) -> tuple[Message, int | None] | None:
         """The next message and the descriptor that came with it; None when the other side is gone."""
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._socket, _PACKET, 1, socket.MSG_CMSG_CLOEXEC)
+            # Not `socket.recv_fds`, which drops its flags: the descriptor would leak into child processes.
+            data, controls, _, _ = self._socket.recvmsg(_PACKET, socket.CMSG_SPACE(_INT), socket.MSG_CMSG_CLOEXEC)
         except ConnectionError:
             return None
         if not data:
             return None
         fields = json.loads(data)
         message: Message = _KINDS[fields.pop("kind")](**fields)
+        descriptors = [int.from_bytes(data[:_INT], sys.byteorder) for _, _, data in controls]
         return message, descriptors[0] if descriptors else None
 
     def close(self) -> None:
