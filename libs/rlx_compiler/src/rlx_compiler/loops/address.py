@@ -154,7 +154,7 @@ class _Addresses:
             by_level.setdefault(self._depth(atom), []).append((atom, factor))
         total: Expr | None = None
         for level in sorted(by_level):
-            for atom, factor in sorted(by_level[level], key=lambda term: repr(term)):
+            for atom, factor in by_level[level]:
                 part = build.mul(self._expr(atom), factor)
                 total = part if total is None else build.add(total, part)
             assert total is not None

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from rlx_base.dtypes import BOOL, INDEX
-from rlx_compiler.loops.ir import Apply, Expr, Literal, Select
+from rlx_compiler.loops.ir import Apply, Expr, Literal
 
-__all__ = ["add", "all_of", "floor_div", "index", "less", "maximum", "minimum", "mod", "mul", "scalar_select", "sub"]
+__all__ = ["add", "floor_div", "index", "less", "linear", "maximum", "minimum", "mod", "mul", "sub"]
+    "add",
+    "all_of",
+    "floor_div",
+    "index",
+    "less",
+    "linear",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "scalar_select",
+    "sub",
+]
 
 
 def index(value: int | Expr) -> Expr:
@@ -65,6 +78,20 @@ def mul(a: int | Expr, b: int | Expr) -> Expr:
     return index(a) if y == 1 else _apply("mul", a, b)
 
 
+def linear(terms: Mapping[Expr, int], constant: int) -> Expr:
+    """Σ factor · atom + constant, written as a person would: what is taken away comes last."""
+    total: Expr | None = None
+    for atom, factor in terms.items():
+        if factor > 0:
+            total = mul(atom, factor) if total is None else add(total, mul(atom, factor))
+    left = 0 if total is None else constant
+    result = index(constant) if total is None else total
+    for atom, factor in terms.items():
+        if factor < 0:
+            result = sub(result, mul(atom, -factor))
+    return add(result, left)
+
+
 def floor_div(a: int | Expr, b: int) -> Expr:
     """⌊a ÷ b⌋, b > 0."""
     x = _known(a)
@@ -103,18 +130,3 @@ def less(a: int | Expr, b: int | Expr) -> Expr:
     if x is not None and y is not None:
         return Literal(x < y, BOOL)
     return Apply("lt", (index(a), index(b)), BOOL)
-
-
-def all_of(conditions: Iterable[Expr]) -> Expr:
-    """Whether all hold; True of none."""
-    joined: Expr | None = None
-    for condition in conditions:
-        joined = condition if joined is None else Apply("and", (joined, condition), BOOL)
-    return Literal(True, BOOL) if joined is None else joined
-
-
-def scalar_select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """A lazy choice; folds a known condition."""
-    if isinstance(condition, Literal):
-        return then if condition.value else otherwise
-    return Select(condition, then, otherwise)

@@ -34,7 +34,7 @@ class Launch:
     """One step of the plan: a kernel with its arguments, in the order of `Kernel.params`.
 
     `name` is unique in the program (profiles and the manifest show it), `kernel` names the function, `ops` are the
-    nodes of the module that it computes; flops and bytes are what one launch does and moves.
+    names of the ops that it computes, in order; flops and bytes are what one launch does and moves.
     """
 
     name: str

@@ -101,17 +101,15 @@ def clips(
         names = {part.name for atom in rest for part in walk(atom) if isinstance(part, Var)}
         if len(own) != 1 or names & (set(inner) | set(axes)):
             continue
-        (atom, factor), other = own[0], build.index(constant)
+        atom, factor = own[0]
         assert isinstance(atom, Var)
-        for term, times in rest.items():
-            other = build.add(other, build.mul(term, times))
         axis = axes[atom.name]
         clip = bounds.get(axis, Clip(build.index(0), dim_index(axis.extent)))
-        if factor > 0:  # factor · r + other ≥ 0
-            least = build.floor_div(build.add(build.mul(other, -1), factor - 1), factor)
-            bounds[axis] = Clip(build.maximum(least, clip.low), clip.high)
-        else:  # r ≤ other ÷ −factor
-            beyond = build.add(build.floor_div(other, -factor), 1)
-            bounds[axis] = Clip(clip.low, build.minimum(beyond, clip.high))
+        if factor > 0:  # factor · r + rest ≥ 0
+            below = build.linear({term: -times for term, times in rest.items()}, factor - 1 - constant)
+            bounds[axis] = Clip(build.maximum(build.floor_div(below, factor), clip.low), clip.high)
+        else:  # r ≤ rest ÷ −factor
+            above = build.linear(rest, constant - factor)
+            bounds[axis] = Clip(clip.low, build.minimum(build.floor_div(above, -factor), clip.high))
         met.add(condition)
     return bounds, frozenset(met)

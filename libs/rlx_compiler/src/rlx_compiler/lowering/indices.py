@@ -152,10 +152,7 @@ def _scaled(x: Expr, y: Expr) -> Expr:
     assert isinstance(y, Literal)
     factor = int(y.value)
     terms, constant = linear_terms(x)
-    result: Expr = build.index(0)
-    for atom, own in terms.items():
-        result = build.add(result, build.mul(atom, own * factor))
-    return build.add(result, constant * factor)
+    return build.linear({atom: own * factor for atom, own in terms.items()}, constant * factor)
 
 
 def _nearest(which: str, a: Expr, b: Expr, ranges: Mapping[str, Interval]) -> Expr:
@@ -174,7 +171,8 @@ def margin(condition: ir.Expr, scope: Scope, value: Callable[[ir.Expr], Expr]) -
             x, y = index_of(a, scope, value), index_of(b, scope, value)
             if function in ("lt", "le"):
                 x, y = y, x
-            return build.add(build.sub(x, y), -1 if function in ("lt", "gt") else 0)
+            terms, constant = linear_terms(build.sub(x, y))
+            return build.linear(terms, constant - (function in ("lt", "gt")))
     return None
 
 

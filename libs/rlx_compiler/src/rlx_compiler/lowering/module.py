@@ -104,7 +104,7 @@ class _Lowering:
             stored = f"{value.name}.stored"
             self.types[stored] = Tensor(stored, *_shape_and_dtype(self.types[value.name]))
             self.layouts[stored] = layout
-            self._copy(value.name, stored, (f"{value.name}: {layout}",))
+            self._copy(value.name, stored)
             self.groups = [self._reading(group, value.name, stored) for group in self.groups]
 
     def _read_in_place(self, name: str) -> bool:
@@ -130,11 +130,13 @@ class _Lowering:
             stages.append(replace(stage, body=map_reads(stage.body, moved)))
         return Group(group.nodes, stages, group.choices)
 
-    def _copy(self, source: str, target: str, ops: tuple[str, ...]) -> None:
+    def _copy(self, source: str, target: str) -> None:
+        """A kernel that only changes the order in memory."""
         read = self.types[source]
         axes = tuple(Axis(f"dim{place}", size) for place, size in enumerate(read.shape))
-        body = Read(read, axes)
-        self._lower(Tensor(target, read.shape, read.dtype, axes, body), "copy", target, ops, {source: "input"}, None)
+        self._lower(
+            Tensor(target, read.shape, read.dtype, axes, body), "copy", target, ("copy",), {source: "input"}, None
+        )
 
     def _give_outputs(self) -> None:
         """Each output is written by what computes it, where that is possible; otherwise it is copied there."""
@@ -150,7 +152,7 @@ class _Lowering:
             self.types[port] = Tensor(port, *_shape_and_dtype(self.types[output.value]))
             self.layouts[port] = None
             self.ports[port] = where
-            self._copy(output.value, port, (f"output {output.name}",))
+            self._copy(output.value, port)
 
     def _computed(self) -> set[str]:
         return {step.lowered.values[-1] for step in self.steps}
@@ -207,17 +209,16 @@ class _Lowering:
         launch: str,
         ops: tuple[str, ...],
         names: Mapping[str, str],
-        asked: Asked | None,
+        asked: Asked,
     ) -> None:
         params = {**names}
         params[stage.name] = _unique("output", {k: v for k, v in names.items() if k != stage.name})
         free = {constant for constant in self.constants if constant in names}
-        given = NOTHING_ASKED if asked is None else asked
-        lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, given, self.effort)
+        lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, asked, self.effort)
         if len(lowered.values) == 1 and self._fold(lowered):
             return
         if lowered.kernel.body:
-            self.steps.append(Step(launch, lowered, ops, given))
+            self.steps.append(Step(launch, lowered, ops, asked))
 
     def _fold(self, lowered: Lowered) -> bool:
         """Compute now what depends on no input. False where that would take long."""

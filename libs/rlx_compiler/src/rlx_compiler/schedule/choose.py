@@ -176,9 +176,13 @@ class _Choice:
             per_pixel += along_pixel and not along_vector
         return Reuse(per_vector, per_pixel, per_place)
 
+    def row(self, vector: str) -> int:
+        """How much of the vector axis is in one block."""
+        asked = [sizes[vector] for sizes in (self.asked.blocks, self.asked.staging) if vector in sizes]
+        return max(1, min(self.size(vector), *asked) if asked else self.size(vector))
+
     def tile(self, vector: str, pixel: str | None, lanes: int) -> TileChoice:
-        block = min(self.size(vector), self.asked.blocks.get(vector, 1 << 30), self.asked.staging.get(vector, 1 << 30))
-        vectors = max(1, -(-block // lanes))
+        vectors = -(-self.row(vector) // lanes)
         pixels = 1
         if pixel is not None:
             inner = max((s.size for s in segments(self.stage, self.axes[pixel]) if s.known), default=1)
@@ -203,6 +207,7 @@ class _Choice:
             self.reasons.append(f"partial sums in {lanes} lanes along {vector}: its terms are neighbours in memory")
             plan = primitives.vectorise(scalar_plan(self.stage, self.asked), vector, lanes)
             return Chosen(self.reduce_plan(plan, 1), tuple(self.reasons))
+        lanes = min(lanes, 1 << (self.row(vector).bit_length() - 1))
         plan = primitives.vectorise(Plan(()), vector, lanes)
         if self.summed:
             pixel = self.pixel_axis(vector)
@@ -212,7 +217,7 @@ class _Choice:
                 f"expected {100 * min(1.0, tile.efficiency):.0f} % of peak"
             )
         else:
-            pixel, tile = None, TileChoice(min(_ELEMENTWISE_VECTORS, -(-self.size(vector) // lanes)), 1, 1.0)
+            pixel, tile = None, TileChoice(min(_ELEMENTWISE_VECTORS, -(-self.row(vector) // lanes)), 1, 1.0)
         row = tile.vectors * lanes
         plan = self.with_loops(plan, vector, row, pixel, tile.pixels)
         plan = self.reduce_plan(plan, tile.vectors * tile.pixels)
