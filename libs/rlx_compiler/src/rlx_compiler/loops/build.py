@@ -8,19 +8,6 @@ from rlx_base.dtypes import BOOL, INDEX
 from rlx_compiler.loops.ir import Apply, Expr, Literal
 
 __all__ = ["add", "floor_div", "index", "less", "linear", "maximum", "minimum", "mod", "mul", "sub"]
-    "add",
-    "all_of",
-    "floor_div",
-    "index",
-    "less",
-    "linear",
-    "maximum",
-    "minimum",
-    "mod",
-    "mul",
-    "scalar_select",
-    "sub",
-]
 
 
 def index(value: int | Expr) -> Expr:

@@ -16,6 +16,7 @@ from rlx_compiler.loops.prepare import prepare
 from rlx_compiler.loops.program import Argument, Launch, PackedArray, Port, Program
 from rlx_compiler.lowering.kernels import Lowered, lower_stage
 from rlx_compiler.lowering.packing import pack_array
+from rlx_compiler.lowering.substitute import map_reads
 from rlx_compiler.lowering.views import viewed
 from rlx_compiler.memory_plan import Life, aligned, place_values
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked, asked_of
@@ -119,8 +120,6 @@ class _Lowering:
         )
 
     def _reading(self, group: Group, old: str, new: str) -> Group:
-        from rlx_compiler.lowering.substitute import map_reads
-
         def moved(read: Read) -> Read:
             return Read(replace(read.tensor, name=new), read.indices) if read.tensor.name == old else read
 
@@ -134,9 +133,8 @@ class _Lowering:
         """A kernel that only changes the order in memory."""
         read = self.types[source]
         axes = tuple(Axis(f"dim{place}", size) for place, size in enumerate(read.shape))
-        self._lower(
-            Tensor(target, read.shape, read.dtype, axes, body), "copy", target, ("copy",), {source: "input"}, None
-        )
+        stage = Tensor(target, read.shape, read.dtype, axes, Read(read, axes))
+        self._lower(stage, "copy", target, ("copy",), {source: "input"}, NOTHING_ASKED)
 
     def _give_outputs(self) -> None:
         """Each output is written by what computes it, where that is possible; otherwise it is copied there."""
