@@ -151,6 +151,17 @@ def test_a_cancelled_job_stops_its_child_and_frees_the_worker(stack: JobsStack) 
     assert len(list((stack.folder / "work").glob("worker-*"))) == 1, "what killed workers left is gone"
 
 
+def test_a_worker_that_is_told_to_end_does_not_wait_for_its_compilation(stack: JobsStack) -> None:
+    stack.hold()
+    before = stack.objects_written()
+    job = stack.compile("llvm")
+    until(lambda: stack.objects_written() == before + 1, 20, "it runs")
+    stack.terminate("worker", 10)
+    stack.let_go()
+    stack.start_worker()
+    check_ended_once(stack, stack.ended(job["id"]))
+
+
 def test_a_program_at_fault_fails_its_job_at_once(stack: JobsStack) -> None:
     stack.upload(b"fault")
     done = stack.ended(stack.compile()["id"])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import httpx
+import pytest
 
 from tests.support.ports import free_port
 from tests.support.redis_server import RedisServer
@@ -100,6 +101,14 @@ class JobsStack:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def terminate(self, name: str, seconds: float) -> None:
+        """SIGTERM for the process alone, as a supervisor sends it; it has to end in time, with all that it started."""
+        process = self._processes.pop(name)
+        process.terminate()
+        process.wait(timeout=seconds)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
 
     def exits(self, name: str, seconds: float = 20.0) -> None:
         """Waits for a process that a fault point ends, and for its group."""

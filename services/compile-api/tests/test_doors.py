@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from rlx_compile_api.doors import COOKIE, Sessions
 from tests.support.compile_api import Api, problem
@@ -52,6 +53,7 @@ def test_a_stranger_gets_401_from_every_route_but_health(locked: Api) -> None:
 
 def test_health_and_the_page_are_for_everybody(locked: Api) -> None:
     assert locked.client.get("/v1/health/live").status_code == 200
+    assert locked.client.get("/v2/health/live").status_code == 200
     assert locked.client.get("/v1/health/ready").status_code == 200
     assert "<title>RLX" in locked.client.get("/").text
     # Passed on, and no scheduler is there: not 401.
@@ -160,3 +162,13 @@ def test_a_fault_of_the_service_is_a_problem_too(api: Api, monkeypatch: pytest.M
 
     monkeypatch.setattr(type(api.service.database), "read", fault)
     assert problem(api.client.get("/v1/jobs"))["code"] == "RLX-E900"
+
+
+def test_a_database_that_is_down_is_said_with_when_to_come_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*_: object) -> None:
+        raise OperationalError("SELECT", {}, Exception("connection refused"))
+
+    monkeypatch.setattr(type(api.service.database), "read", down)
+    answer = api.client.get("/v1/jobs")
+    assert problem(answer)["code"] == "RLX-E535"
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

@@ -1,6 +1,7 @@
 """Inference passes through to the scheduler as it came, and comes back as it was answered."""
 
 import gzip
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.support.compile_api import Api, problem
+from tests.support.served import served
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -73,7 +75,7 @@ def test_a_request_passes_with_its_bytes_and_headers(start_api, echo: str) -> No
 def test_statuses_and_all_forwarded_routes(start_api, echo: str) -> None:
     api: Api = start_api(scheduler_url=echo, gss_url=echo)
     assert api.client.get("/v2/teapot").status_code == 418
-    for method, path in (("GET", "/v2"), ("POST", "/v1/infer"), ("GET", "/v1/nodes"), ("GET", "/v2/health/live")):
+    for method, path in (("GET", "/v2"), ("POST", "/v1/infer"), ("GET", "/v1/nodes"), ("GET", "/v2/health/ready")):
         answer = api.client.request(method, path)
         assert (answer.status_code, answer.headers["x-path"]) == (200, path)
 
@@ -95,3 +97,29 @@ def test_a_body_over_the_limit_is_not_passed_on(start_api, echo: str) -> None:
             yield b"x" * 10
 
     assert problem(api.client.post("/v1/infer", content=stream()))["status"] == 413
+
+
+def test_a_client_that_goes_away_frees_the_scheduler(start_api) -> None:
+    heard, ended = threading.Event(), threading.Event()
+
+    def scheduler(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            while not connection.recv(4096).endswith(b"body"):
+                pass
+            heard.set()
+            connection.settimeout(10)
+            assert connection.recv(1) == b"", "the request is ended"
+            ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        api: Api = start_api(scheduler_url=f"http://127.0.0.1:{listening.getsockname()[1]}")
+        thread = threading.Thread(target=scheduler, args=[listening])
+        thread.start()
+        with served(api.client.app) as url:
+            port = int(url.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"POST /v1/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody")
+                assert heard.wait(10)
+            assert ended.wait(10)
+        thread.join()

@@ -451,6 +451,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E531", 503, "the {service} cannot be reached at {url}: {reason}", "it may be starting; ask again in a moment"),
     ("E532", 503, "the compile worker gave the attempt up: {why}", "the task is tried again by itself"),
     ("E533", 500, "the artifact store has no file for {digest}", "restore it from a backup, or compile again"),
+    ("E535", 503, "the database cannot be used now: {reason}", "it may be restarting; ask again in a moment"),
     ("E534", 507, "the artifact store cannot be written: {reason}", "free space in {folder}"),
     (
         "E515",

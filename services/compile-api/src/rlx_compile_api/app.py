@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,10 +10,12 @@ from contextlib import asynccontextmanager
 import httpx
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import OperationalError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rlx_base.errors import ClusterError
 from rlx_compile_api.broker import Broker
 from rlx_compile_api.doors import BodyLimit, Doors
 from rlx_compile_api.inspection import Inspector, Refused
@@ -31,9 +34,11 @@ from rlx_compile_api.service import COMPILER_VERSION, Service
 from rlx_compile_api.settings import Settings
 from rlx_wire.problem import PROBLEM_MEDIA_TYPE
 from rlx_wire.service.logs import RequestIds, current_request_id
-from rlx_wire.service.problems import answer_problems
+from rlx_wire.service.problems import answer_problems, problem_response
 
 __all__ = ["create_app"]
+
+log = logging.getLogger(__name__)
 
 
 def create_app(
@@ -69,6 +74,7 @@ def create_app(
     app.state.service = service
     answer_problems(app)
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(OperationalError, _database_down)
     for part in (health, session, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
         app.include_router(part.router)
     if settings.web_folder is not None:
@@ -91,6 +97,12 @@ def _limits(settings: Settings) -> Callable[[str, str], tuple[int, str]]:
         return settings.max_body_bytes, "max_body_bytes"
 
     return limit_of
+
+
+async def _database_down(_: Request, error: Exception) -> Response:
+    """While the database restarts, callers are told to come again."""
+    log.error("the database failed: %s", error)
+    return problem_response(ClusterError("E535", reason=str(getattr(error, "orig", error))))
 
 
 async def _refused(_: Request, error: Exception) -> Response:

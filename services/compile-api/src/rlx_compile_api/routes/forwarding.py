@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Final
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, Final
 
 import httpx
 from fastapi import APIRouter, Request, Response
@@ -17,6 +18,8 @@ from rlx_wire.service.logs import REQUEST_ID_HEADER, current_request_id
 __all__ = ["router"]
 
 router = APIRouter(tags=["forwarded"])
+
+_CLIENT_GONE: Final = 499  # nobody reads it
 
 # Of one connection, not of the message (RFC 9110, 7.6.1); and what only this service may know or set.
 _OURS: Final = frozenset(
@@ -64,16 +67,50 @@ async def _forward(service: Service, request: Request, base: str, name: str) -> 
     headers = {key: value for key, value in request.headers.items() if key not in _OURS}
     headers |= bearer(service.settings.key) | {REQUEST_ID_HEADER: current_request_id() or ""}
     target = f"{base.rstrip('/')}{request.scope['raw_path'].decode('ascii', 'replace')}"
-    body = request.stream() if request.method == "POST" else None
+    passed_on = asyncio.Event()
     try:
         asked = client.build_request(
-            request.method, target, params=request.url.query or None, headers=headers, content=body
+            request.method,
+            target,
+            params=request.url.query or None,
+            headers=headers,
+            content=_body(request, passed_on) if request.method == "POST" else None,
         )
-        answer = await client.send(asked, stream=True)
+        if request.method != "POST":
+            passed_on.set()
+        answer = await _unless_gone(client.send(asked, stream=True), request, passed_on)
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise ClusterError("E531", service=name, url=base, reason=str(error) or type(error).__name__) from error
+    if answer is None:
+        return Response(status_code=_CLIENT_GONE)
     kept = {key: value for key, value in answer.headers.items() if key not in _OURS}
     return StreamingResponse(_content(answer), answer.status_code, kept)
+
+
+async def _body(request: Request, passed_on: asyncio.Event) -> AsyncIterator[bytes]:
+    async for chunk in request.stream():
+        yield chunk
+    passed_on.set()
+
+
+async def _unless_gone(
+    sending: Coroutine[Any, Any, httpx.Response], request: Request, passed_on: asyncio.Event
+) -> httpx.Response | None:
+    """The answer, or None once the client has gone away: the request then ends at the scheduler too."""
+
+    async def gone() -> None:
+        await passed_on.wait()  # until then, the stream of the body reads what the client sends
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    answering, watching = asyncio.create_task(sending), asyncio.create_task(gone())
+    try:
+        await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
+        return await answering if answering.done() else None
+    finally:
+        for task in (answering, watching):
+            task.cancel()
+        await asyncio.gather(answering, watching, return_exceptions=True)
 
 
 async def _content(answer: httpx.Response) -> AsyncIterator[bytes]:
