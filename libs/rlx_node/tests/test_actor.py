@@ -36,8 +36,13 @@ async def test_a_node_that_starts_registers_loads_what_is_deployed_and_reports_i
     assert node.actor.ready
     cluster.api.deploy()
     await until(lambda: not gss.reports[-1]["loaded"])
+    cluster.api.deploy(deployment("m", 1, there))
+    await until(lambda: gss.reports[-1]["loaded"])
     await node.actor.drain()
     assert gss.reports[-1]["draining"]
+    node.actor._news.set()
+    await asyncio.sleep(0.05)
+    assert node.actor.holdings.replicas  # the requests that still run need them
     assert not node.actor.ready
     await node.actor.close()
     assert gss.lives == {}

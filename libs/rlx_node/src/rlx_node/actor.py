@@ -200,7 +200,8 @@ class Actor:
 
     async def _reconcile(self) -> float:
         self._news.clear()
-        while await self.reconciler.step():
+        # A node that drains keeps what it holds: the requests that still run need it.
+        while not self.draining and await self.reconciler.step():
             self._report.set()
         pause = self.reconciler.pause()
         with contextlib.suppress(TimeoutError):
