@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format test chaos fuzz lock bench clean
+.PHONY: help setup models lint format test chaos fuzz lock demo up bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,8 +76,15 @@ test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them wi
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
 
-fuzz: setup ## every property test with many more examples
+fuzz: setup ## every property test with many more examples, and ten times the hostile texts
+	RLX_FUZZ_TEXTS=10000 $(RUN) pytest --timeout=0 libs/rlx_ir/tests/fuzz
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+demo: setup models ## the stack on this machine classifies real photos on two targets, and ends
+	$(RUN) examples.efficientnet_lite0.demo
+
+up: setup ## the stack on this machine, until Ctrl-C (UP="--data DIR --port-base 18000" …)
+	$(BIN)/rlx up $(UP)
 
 bench: setup models ## RLX beside onnxruntime on EfficientNet-Lite0, one thread (BENCH="--rounds 30" …)
 	$(RUN) benchmarks.paired $(BENCH)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +139,7 @@ def make(kind: type[Op], attributes: Mapping[str, Any], at: Span | None = None) 
     """An op from plain values (numbers, texts, lists). Raises E102 for an unknown attribute, E103 for one of a wrong kind,
     E104 for one that is missing."""
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     values: dict[str, Any] = {}
     for name, value in attributes.items():
         if name not in fields:
@@ -152,6 +153,11 @@ def make(kind: type[Op], attributes: Mapping[str, Any], at: Span | None = None) 
     if missing:
         raise VerifyError("E104", at=at, op=kind.name, name=missing[0])
     return kind(**values)
+
+
+@functools.cache
+def _hints(kind: type[Op]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _coerce(kind: type[Op], name: str, value: Any, hint: Any, at: Span | None) -> Any:

@@ -7,6 +7,7 @@ names of the iteration axes (`row`, `column`, `reduce`), as the op's tensor expr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from rlx_base.errors import VerifyError
@@ -52,6 +53,19 @@ def tile_axes(
     op: Op, operands: Sequence[TensorType | None], results: Sequence[TensorType], name: str
 ) -> tuple[TileAxis, ...]:
     """The axes of one operand's or result's tile, in logical order."""
+    return _tile_axes(op, tuple(operands), tuple(results), name)
+
+
+# A text asks for the axes of one op many times, and its expression is costly to walk.
+@lru_cache(maxsize=1024)
+def _iteration_axes(op: Op, operands: tuple[TensorType | None, ...]) -> tuple[str, ...]:
+    return op.iteration_axes(*operands)
+
+
+@lru_cache(maxsize=1024)
+def _tile_axes(
+    op: Op, operands: tuple[TensorType | None, ...], results: tuple[TensorType, ...], name: str
+) -> tuple[TileAxis, ...]:
     names = operand_names(op, len(operands))
     if name in names:
         type = operands[names.index(name)]
@@ -87,7 +101,7 @@ def _lettered(letters: str, table: dict[str, str], type: TensorType, *, input: b
 
 def _slides(op: Op, operands: Sequence[TensorType | None]) -> bool:
     """Whether the op moves a window over its input, as convolutions and pools do."""
-    return any(axis.startswith("kernel_") for axis in op.iteration_axes(*operands))
+    return any(axis.startswith("kernel_") for axis in _iteration_axes(op, tuple(operands)))
 
 
 def _dimensions(
@@ -144,7 +158,7 @@ def check_schedule(
             known="in its modules",
         )
     _check_tiles(op, operands, results, schedule, at)
-    axes = op.iteration_axes(*operands)
+    axes = _iteration_axes(op, tuple(operands))
     compute = schedule.compute_schedule
     if compute is not None:
         named = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from rlx_ir.ops.rules import check_equal_dtypes, inherit, position, positions, r
 from rlx_ir.types import TensorType
 
 __all__ = ["Concat", "Slice", "Split", "Transpose"]
+
+MAX_PIECES: Final = 4096  # a number in a text costs nothing, and each piece is a value
 
 
 @register
@@ -133,13 +136,15 @@ class Split(Op):
         if self.split is not None and self.num_outputs is None:
             sizes = list(self.split)
             fits = bool(sizes) and sum(sizes) == size and min(sizes) >= 0
-        elif self.num_outputs is not None and self.split is None and self.num_outputs >= 1:
+        elif self.num_outputs is not None and self.split is None and 1 <= self.num_outputs <= MAX_PIECES:
             each = -(-size // self.num_outputs)
             sizes = [max(0, min(each, size - each * i)) for i in range(self.num_outputs)]
             fits = True
         else:
             raise refuse(
-                self.name, f"split={self.split}, num_outputs={self.num_outputs}", "give one of the two, at least 1"
+                self.name,
+                f"split={self.split}, num_outputs={self.num_outputs}",
+                f"give one of the two, from 1 to {MAX_PIECES}",
             )
         if not fits:
             raise refuse(self.name, f"split {sizes} of a dimension of {size}", f"the sizes add up to {size}")

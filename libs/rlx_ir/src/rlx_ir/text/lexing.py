@@ -27,7 +27,7 @@ class Limits:
 
     bytes: int = 4 << 20
     lines: int = 50_000
-    tokens: int = 250_000
+    tokens: int = 100_000
     nesting: int = 100
     characters_per_name: int = 128
     characters_per_number: int = 40
