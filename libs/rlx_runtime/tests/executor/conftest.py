@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -37,7 +37,7 @@ async def no_leftovers() -> Callable[[], None]:
 
 
 @pytest.fixture
-def until() -> Callable[[Callable[[], bool]], "asyncio.Future[None]"]:
+def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
     """`await until(condition)`: for states of other processes, which send no event."""
 
     async def wait(condition: Callable[[], bool]) -> None:
@@ -45,4 +45,4 @@ def until() -> Callable[[Callable[[], bool]], "asyncio.Future[None]"]:
             while not condition():
                 await asyncio.sleep(0.005)
 
-    return wait  # type: ignore[return-value]
+    return wait

@@ -216,10 +216,13 @@ async def test_a_closed_executor_can_be_started_again(bundle, x, y) -> None:
             assert np.array_equal((await executor.run(bundle.digest, {"x": x})).outputs["y"], y)
 
 
-async def test_a_process_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch, no_leftovers) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+@pytest.mark.parametrize(("python", "why"), [("/bin/false", "exit code 1"), ("/no/python", "No such file")])
+async def test_a_process_that_cannot_start_says_why_and_is_tried_again(
+    python: str, why: str, monkeypatch: pytest.MonkeyPatch, no_leftovers
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
     executor = Executor()
-    with pytest.raises(ClusterError, match=r"executor of cpu:0 is not running: it did not start: exit code 1"):
+    with pytest.raises(ClusterError, match=rf"executor of cpu:0 is not running: it did not start: .*{why}"):
         await executor.start()
     monkeypatch.undo()
     async with asyncio.timeout(20):

@@ -222,25 +222,30 @@ class Executor:
         """One life of the process after another, with a growing pause only between lives that never began."""
         pause = 0.0
         while True:
-            process = ExecutorProcess(self._threads)
             try:
-                await asyncio.wait_for(asyncio.shield(process.hello), _START_S)
-                await self._reload(process)
-                await self._publish(process, None)
+                await self._live()
                 pause = 0.0
-                reason = await asyncio.shield(process.ended)
-                _LOG.error("executor of %s ended: %s; starting it again", self.device, reason)
-                await self._publish(None, None)
-            except (ProcessEnded, TimeoutError) as error:
-                reason = str(error) or "no answer"
+            except (ProcessEnded, TimeoutError, OSError) as error:
                 pause = min(5.0, max(0.1, 2 * pause))
+                reason = str(error) or "no answer"
                 _LOG.error("executor of %s did not start: %s", self.device, reason)
                 await self._publish(None, f"it did not start: {reason}")
-            finally:
-                self._process = None
-                await process.close()
             self.restarts += 1
             await asyncio.sleep(pause)
+
+    async def _live(self) -> None:
+        """One life: up, all bundles loaded, at work, ended. Raises where it ended before it was ready."""
+        process = ExecutorProcess(self._threads)
+        try:
+            await asyncio.wait_for(asyncio.shield(process.hello), _START_S)
+            await self._reload(process)
+            await self._publish(process, None)
+            reason = await asyncio.shield(process.ended)
+            _LOG.error("executor of %s ended: %s; starting it again", self.device, reason)
+            await self._publish(None, None)
+        finally:
+            self._process = None
+            await process.close()
 
     async def _publish(self, process: ExecutorProcess | None, failure: str | None) -> None:
         async with self._changed:

@@ -45,6 +45,7 @@ class ExecutorProcess:
     """A running `python -m rlx_runtime.executor` and the requests that it has not answered."""
 
     def __init__(self, threads: int | None) -> None:
+        """Spawns the process; it says hello when it is up. Raises OSError where nothing can be spawned."""
         loop = asyncio.get_running_loop()
         ours, theirs = Channel.pair()
         with theirs:
@@ -52,7 +53,11 @@ class ExecutorProcess:
             if threads is not None:
                 command.append(str(threads))
             # Not from a worker thread: the kernel ends the process with the *thread* that spawned it.
-            self._popen = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+            try:
+                self._popen = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+            except BaseException:
+                ours.close()
+                raise
         ours.setblocking(False)
         self._channel = Channel(ours)
         self._pending: dict[int, _Pending] = {}

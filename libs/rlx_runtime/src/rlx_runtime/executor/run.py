@@ -30,7 +30,7 @@ __all__ = ["Result", "RunRequest"]
 _T = TypeVar("_T")
 
 # Copies beyond this size leave the event loop; below it a thread's hand-over costs more than the copy.
-_INLINE_COPY: Final = 4 << 20
+_INLINE_COPY: Final = 1 << 20
 _TRACE_ROW: Final = np.dtype(Trace).itemsize
 
 
