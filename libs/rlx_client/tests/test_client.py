@@ -391,6 +391,19 @@ async def test_what_the_methods_ask(ask: Any) -> None:
     assert await client.ready()
 
 
+async def test_what_a_model_takes_and_gives(ask: Any) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        tensor = {"name": "x", "datatype": "FP32", "shape": [-1, 3]}
+        return httpx.Response(200, json={"name": "m", "versions": ["1"], "inputs": [tensor], "outputs": [tensor]})
+
+    client = ask(handler)
+    signature = await client.metadata("m", 1)
+    assert client.requests[0].url.path == "/v2/models/m/versions/1"
+    (x,) = signature.inputs
+    assert (x.name, x.dtype, x.shape) == ("x", "float32", ("dim0", 3))
+    assert signature.versions == ("1",)
+
+
 async def test_waiting_follows_the_events_and_takes_up_a_broken_stream(ask: Any) -> None:
     states = iter(["running", "running", "succeeded"])
 

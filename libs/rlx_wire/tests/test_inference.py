@@ -12,12 +12,8 @@ NS = st.integers(0, 10**15)
 
 
 @given(NS, NS, NS, NS, NS)
-def test_the_parts_of_the_time_sum_to_the_total(
-    total: int, queue: int, before: int, run: int, after: int
-) -> None:
-    t = Timings.within(
-        total, queue_ns=queue, compute_input_ns=before, compute_ns=run, compute_output_ns=after
-    )
+def test_the_parts_of_the_time_sum_to_the_total(total: int, queue: int, before: int, run: int, after: int) -> None:
+    t = Timings.within(total, queue_ns=queue, compute_input_ns=before, compute_ns=run, compute_output_ns=after)
     assert t.queue_ns + t.transfer_ns + t.compute_input_ns + t.compute_ns + t.compute_output_ns == t.total_ns
     assert t.total_ns >= total
 
@@ -61,6 +57,4 @@ def test_a_node_runs_requests_only_with_a_device_that_runs_something() -> None:
 @pytest.mark.parametrize("name", ["", "-a", "a/b", "a b", "a" * 65, "ü"])
 def test_a_node_id_is_fit_for_a_path_and_a_key(name: str) -> None:
     with pytest.raises(ValidationError):
-        NodeRegistration(
-            id=name, addresses=Addresses(http="http://a"), capabilities=Capabilities(cpu="x86-64-v3")
-        )
+        NodeRegistration(id=name, addresses=Addresses(http="http://a"), capabilities=Capabilities(cpu="x86-64-v3"))

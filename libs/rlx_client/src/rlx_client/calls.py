@@ -27,10 +27,12 @@ from rlx_wire.api import (
     Page,
 )
 from rlx_wire.inference import Decision, InferRequest, InferResponse, ScheduleHint, Timings
+from rlx_wire.manifest import TensorSpec
 from rlx_wire.nodes import NodesView
-from rlx_wire.tensors import Array
+from rlx_wire.open_inference import ModelMetadata, TensorMetadata
+from rlx_wire.tensors import Array, dtype_of
 
-__all__ = ["Call", "Inference"]
+__all__ = ["Call", "Inference", "Signature"]
 
 T = TypeVar("T")
 
@@ -73,6 +75,16 @@ class Inference:
     device: str
     timings: Timings
     decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a model takes and gives. A symbolic dim has the name that its place gives it."""
+
+    model: str
+    versions: tuple[str, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
 
 
 def _as(schema: Any) -> Callable[[httpx.Response], Any]:
@@ -133,6 +145,11 @@ def undeploy(name: str) -> Call[None]:
     return Call("DELETE", f"/v1/deployments/{name}", _nothing)
 
 
+def metadata(model: str, version: str | int | None) -> Call[Signature]:
+    path = f"/v2/models/{model}" + (f"/versions/{version}" if version is not None else "")
+    return Call("GET", path, _signature)
+
+
 def nodes() -> Call[NodesView]:
     return Call("GET", "/v1/nodes", _as(NodesView))
 
@@ -167,3 +184,15 @@ def _inference(answer: httpx.Response) -> Inference:
         timings=response.timings,
         decision=response.decision,
     )
+
+
+def _signature(answer: httpx.Response) -> Signature:
+    known = ModelMetadata.model_validate_json(answer.content)
+    return Signature(
+        known.name, tuple(known.versions), tuple(map(_spec, known.inputs)), tuple(map(_spec, known.outputs))
+    )
+
+
+def _spec(tensor: TensorMetadata) -> TensorSpec:
+    shape = tuple(size if size >= 0 else f"dim{place}" for place, size in enumerate(tensor.shape))
+    return TensorSpec(name=tensor.name, dtype=dtype_of(tensor.datatype), shape=shape)

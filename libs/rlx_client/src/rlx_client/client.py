@@ -14,7 +14,7 @@ import httpx
 
 from rlx_base.errors import RlxError
 from rlx_client import calls
-from rlx_client.calls import Call, Inference
+from rlx_client.calls import Call, Inference, Signature
 from rlx_client.configuration import FINAL, Configuration
 from rlx_client.events import EventLines
 from rlx_client.failures import another_may_answer, of_answer, of_network
@@ -260,6 +260,10 @@ class RLXClient:
                 if error.status != 503 or left <= 0:
                     raise
             time.sleep(min(_LOOK_AGAIN_S, left))
+
+    def metadata(self, model: str, version: str | int | None = None) -> Signature:
+        """The inputs and outputs of a model that is loaded somewhere, and its versions."""
+        return self._call(calls.metadata(model, version))
 
     def nodes(self) -> NodesView:
         """Who is there, with what, and how loaded."""

@@ -20,9 +20,7 @@ __all__ = [
 ]
 
 # Versions are counted by compile-api; people write 3 as often as "3".
-Version = Annotated[
-    str, BeforeValidator(lambda v: str(v) if type(v) is int else v), Field(pattern=r"^[0-9]{1,18}$")
-]
+Version = Annotated[str, BeforeValidator(lambda v: str(v) if type(v) is int else v), Field(pattern=r"^[0-9]{1,18}$")]
 
 
 class ScheduleHint(BaseModel):

@@ -146,8 +146,7 @@ class NodeRecord(_Wire):
 
     @property
     def runs(self) -> bool:
-        """Whether it takes requests: it has not left, does not drain, and has a device that runs something.
-        """
+        """Whether it takes requests: it has not left, does not drain, and has a device that runs something."""
         draining = self.status is not None and self.status.draining
         return not self.left and not draining and any(device.targets for device in self.devices)
 

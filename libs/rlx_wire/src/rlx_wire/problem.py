@@ -80,9 +80,7 @@ class Problem(BaseModel):
         at = None
         if self.file is not None and self.line is not None and self.column is not None:
             at = Span(self.file, self.line, self.column, self.end_column or self.column + 1)
-        return restored(
-            self.code, self.detail, self.help, status=self.status, at=at, caused_by=self.caused_by
-        )
+        return restored(self.code, self.detail, self.help, status=self.status, at=at, caused_by=self.caused_by)
 
     def body(self) -> bytes:
         """The bytes of the answer; members that say nothing are left out."""

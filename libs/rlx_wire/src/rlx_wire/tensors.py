@@ -74,9 +74,7 @@ def array_of(name: str, dtype: str, shape: Shape, data: Any) -> Array:
 def _numpy(dtype: str) -> np.dtype[np.generic]:
     known = DTYPES.get(dtype)
     if known is None or known.numpy is None:
-        raise RequestError(
-            "E410", dtype=dtype, known=", ".join(d.name for d in DTYPES.values() if d.numpy is not None)
-        )
+        raise RequestError("E410", dtype=dtype, known=", ".join(d.name for d in DTYPES.values() if d.numpy is not None))
     return known.numpy
 
 
@@ -113,8 +111,7 @@ class Tensor(BaseModel):
         return cls(dtype=of_numpy(array.dtype).name, shape=array.shape, data=array.ravel().tolist())
 
     def array(self, name: str) -> Array:
-        """The tensor as NumPy holds it. `name` is for the error: E410 for its dtype, E411 for its elements.
-        """
+        """The tensor as NumPy holds it. `name` is for the error: E410 for its dtype, E411 for its elements."""
         if self.b64 is None:
             return array_of(name, self.dtype, self.shape, self.data)
         dtype = _numpy(self.dtype).newbyteorder("<")
