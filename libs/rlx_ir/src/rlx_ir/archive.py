@@ -196,7 +196,7 @@ def write_rlxz(text: str, files: Mapping[str, Buffer]) -> bytes:
         for name, content in {MANIFEST: manifest.encode() + b"\n", **parts}.items():
             info = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             info.create_system = 3
-            # An empty extra field brings the content to a multiple of 64 bytes, so that weights are read where they lie.
+            # An empty extra field brings the content to a multiple of 64 bytes: weights are read where they lie.
             gap = -(out.tell() + _LOCAL.size + len(name) + _EXTRA.size) % 64
             info.extra = _EXTRA.pack(_PADDING, gap) + bytes(gap)
             archive.writestr(info, bytes(content))

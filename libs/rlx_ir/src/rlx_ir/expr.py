@@ -125,7 +125,7 @@ class Literal(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Axis(Expr):
-    """An iteration axis: counts 0 … extent − 1. `name` is what a schedule calls it; unique within one tensor's definition."""
+    """An iteration axis: counts 0 … extent − 1. `name` is what a schedule calls it; unique in a tensor's definition."""
 
     name: str
     extent: Dim
@@ -163,7 +163,7 @@ class Apply(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expr):
-    """A conversion as NumPy's `astype`; float → integer of a value out of range or NaN is unspecified but never traps."""
+    """A conversion as NumPy's `astype`; float → integer of NaN or out of range is unspecified but never traps."""
 
     value: Expr
     dtype: DType
@@ -187,7 +187,7 @@ Operand: TypeAlias = Expr | bool | int | float
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Something that can be read at indices: an operand (`body` None), or a defined tensor whose element at `axes` is `body`."""
+    """What can be read at indices: an operand (`body` None), or a defined tensor whose element at `axes` is `body`."""
 
     name: str
     shape: Shape
@@ -229,7 +229,7 @@ def _expr(operand: Operand, dtype: DType) -> Expr:
 
 
 def apply(function: str, *arguments: Operand) -> Expr:
-    """A scalar function applied; plain Python numbers take the dtype of the other arguments. Folds integer index arithmetic."""
+    """A scalar function applied; Python numbers take the dtype of the other arguments. Folds index arithmetic."""
     operands = arguments[1:] if function == "select" else arguments
     dtype = next((a.dtype for a in operands if isinstance(a, Expr)), FLOAT32)
     exprs = tuple(_expr(a, BOOL if function == "select" and place == 0 else dtype) for place, a in enumerate(arguments))

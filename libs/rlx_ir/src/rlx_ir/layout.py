@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rlx_base.errors import VerifyError
 from rlx_base.span import Span
-
 from rlx_ir.dims import Dim, add, floor_div
 
 __all__ = ["LOGICAL_ORDERS", "Layout", "PhysicalDim"]
@@ -44,7 +44,7 @@ class Layout:
 
     @staticmethod
     def parse(text: str, rank: int, at: Span | None = None) -> Layout:
-        """The layout that `text` names for a tensor of this rank. Raises E120 where its letters fit no logical order."""
+        """The layout that `text` names for a tensor of this rank. Raises E120 where its letters fit none."""
         tokens = _TOKEN.findall(text)
         letters = [upper for upper, _, _ in tokens if upper]
         joined = "".join(upper or number + lower for upper, number, lower in tokens)

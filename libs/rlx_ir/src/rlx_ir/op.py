@@ -136,10 +136,12 @@ def attributes_of(op: Op) -> dict[str, Any]:
 
 
 def make(kind: type[Op], attributes: Mapping[str, Any], at: Span | None = None) -> Op:
-    """An op from plain values (numbers, texts, lists). Raises E102 for an unknown attribute, E103 for one of a wrong kind,
-    E104 for one that is missing."""
+    """An op from plain values (numbers, texts, lists).
+
+    Raises E102 for an unknown attribute, E103 for one of a wrong kind, E104 for one that is missing.
+    """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # a class is hashable, whatever its instances are
     values: dict[str, Any] = {}
     for name, value in attributes.items():
         if name not in fields:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx_base.errors import VerifyError
-
 from rlx_ir.op import Op
 from rlx_ir.types import TensorType
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
+
 from rlx_base.dtypes import BOOL, DType
 
 __all__ = ["SCALARS", "ScalarFunction", "result_dtype"]
@@ -100,7 +101,7 @@ SCALARS: Final[dict[str, ScalarFunction]] = _rows(
 
 
 def result_dtype(function: str, arguments: Sequence[DType]) -> DType:
-    """The dtype of an application; the arguments' dtypes must already be equal. Raises ValueError where they are not."""
+    """The dtype of an application to arguments of equal dtypes. Raises ValueError where they are not equal."""
     row = SCALARS[function]
     operands = arguments[1:] if row.rule == "select" else arguments
     if len(arguments) != row.arity or len({d.name for d in operands}) != 1:

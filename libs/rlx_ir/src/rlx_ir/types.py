@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rlx_base.dtypes import DType
-
 from rlx_ir.affinity import MemoryAffinity
 from rlx_ir.dims import Dim, Shape, bind
 from rlx_ir.layout import Layout
@@ -17,7 +16,7 @@ __all__ = ["OptionalType", "SequenceType", "TensorType", "Type"]
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """`shape` is always logical. `layout` None is the logical order; `affinity` None is unspecified: each target fills in its own."""
+    """`shape` is logical. `layout` None is the logical order; `affinity` None is unspecified: targets fill it in."""
 
     shape: Shape
     dtype: DType
