@@ -28,8 +28,8 @@ def carry_comments(source: str, printed: str) -> str:
     above: dict[int, list[str]] = {}
     for anchor, texts in comments.items():
         module_head = heads.get(("", anchor[0]), 0)
-        line = len(lines) if anchor == _END else heads.get(anchor, module_head)
-        above.setdefault(line, []).extend(texts)
+        place = len(lines) if anchor == _END else heads.get(anchor, module_head)
+        above.setdefault(place, []).extend(texts)
     written: list[str] = []
     for number, line in enumerate([*lines, ""]):
         indent = line[: len(line) - len(line.lstrip())]
