@@ -1,0 +1,122 @@
+"""The `rlx` command, as a user types it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MODEL = """\
+# doubles, then keeps what is positive
+@rlx.module
+def net():
+    x = rlx.tensor(shape=[2, 3], dtype="float32")
+    y = rlx.relu(x * 2.0)
+    return y
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "net.rlx"
+    path.write_text(MODEL)
+    return path
+
+
+def rlx(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "rlx"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_version_names_the_release_and_with_v_what_is_there() -> None:
+    short = rlx("--version")
+    assert short.returncode == 0
+    assert short.stdout.startswith("rlx 0.1.0")
+    long = json.loads(rlx("--version", "-v", "--json").stdout)
+    assert long["llvm"]
+    assert {device["type"] for device in long["devices"]} >= {"cpu", "cuda", "opencl"}
+
+
+def test_without_a_command_it_shows_its_commands_and_says_bad_usage() -> None:
+    answer = rlx()
+    assert answer.returncode == 2
+    assert "compile" in answer.stdout
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_a_model_is_verified_compiled_checked_and_run(model: Path, tmp_path: Path, target: str) -> None:
+    verified = json.loads(rlx("verify", model, "--json").stdout)
+    assert verified["inputs"] == {"x": "float32[2, 3]"}
+    compiled = rlx("compile", "-m", model, "-o", tmp_path / "out", "-t", target, "--json")
+    (bundle,) = json.loads(compiled.stdout)["bundles"]
+    assert rlx("verify", bundle["directory"]).returncode == 0
+    x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ran = rlx("infer", "-m", bundle["directory"], "-i", f"x={tmp_path}/x.npy", "-o", tmp_path / "results", "--json")
+    assert json.loads(ran.stdout)["outputs"]["output"]["data"] == np.maximum(2 * x, 0).ravel().tolist()
+    assert np.array_equal(np.load(tmp_path / "results" / "output.npy"), np.maximum(2 * x, 0))
+
+
+def test_a_profile_is_a_chrome_trace(model: Path, tmp_path: Path) -> None:
+    answer = rlx("infer", "-m", model, "-i", "1.0", "--profile", tmp_path / "profile.json")
+    assert answer.returncode == 0, answer.stderr
+    trace = json.loads((tmp_path / "profile.json").read_text())
+    assert any(event["ph"] == "X" for event in trace["traceEvents"])
+
+
+def test_explain_shows_schedule_and_reasons(model: Path, tmp_path: Path) -> None:
+    answer = rlx("compile", "-m", model, "-o", tmp_path / "out", "--explain")
+    assert "kernel" in answer.stdout
+    assert "because" in answer.stdout
+
+
+def test_fmt_writes_canonical_form_once_and_keeps_comments(model: Path) -> None:
+    model.write_text(MODEL.replace("rlx.relu(x * 2.0)", "rlx.relu( x*2.0 )"))
+    assert rlx("fmt", "--check", model).returncode == 1
+    assert rlx("fmt", model).returncode == 0
+    assert model.read_text().startswith("# doubles, then keeps what is positive\n")
+    assert rlx("fmt", "--check", model).returncode == 0
+
+
+def test_a_wrong_program_is_shown_with_its_caret_and_exit_code_1(model: Path) -> None:
+    model.write_text(MODEL.replace("rlx.relu", "rlx.rleu"))
+    answer = rlx("verify", model)
+    assert answer.returncode == 1
+    assert "net.rlx:5:9: error[RLX-E101]: unknown op" in answer.stderr
+    assert "^^^^^" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_changed_bundle_is_rejected(model: Path, tmp_path: Path) -> None:
+    rlx("compile", "-m", model, "-o", tmp_path / "out")
+    (tmp_path / "out" / "llvm" / "weights.bin").write_bytes(b"changed")
+    answer = rlx("verify", tmp_path / "out" / "llvm")
+    assert answer.returncode == 1
+    assert "artifact rejected" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("compile", "-m", "MODEL", "-o", "out", "-t", "lvm"), 1, "did you mean 'llvm'?"),
+        (("compile", "-m", "nowhere.rlx", "-o", "out"), 2, "nowhere.rlx"),
+        (("infer", "-m", "MODEL"), 2, "input 'x' is not given"),
+        (("infer", "-m", "MODEL", "-i", "z=1"), 2, "the model has no input 'z'"),
+        (("infer", "-m", "MODEL", "-i", "x=nowhere.npy"), 2, "nowhere.npy"),
+        (("infer", "-m", "MODEL", "-i", "x=photo.png"), 2, "not an image's (1, 3, H, W)"),
+        (("compile", "-m", "MODEL", "-o", "out", "--dim", "N"), 2, "--dim N=4"),
+        (("frobnicate",), 2, "frobnicate"),
+    ],
+)
+def test_bad_usage_says_what_to_do(
+    model: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    given = {"MODEL": model, "out": tmp_path / "out"}
+    answer = rlx(*(given.get(argument, argument) for argument in arguments))
+    assert says in answer.stderr
+    assert answer.returncode == code
+    assert "Traceback" not in answer.stderr
