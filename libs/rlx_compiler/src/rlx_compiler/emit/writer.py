@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rlx_base.dtypes import DType
+from rlx_base.dtypes import INDEX, DType
 from rlx_base.errors import InternalError
+from rlx_compiler.loops import build
 from rlx_compiler.loops.ir import (
     Accumulator,
     Allocate,
@@ -185,10 +186,7 @@ class Writer(ABC):
         self.called[function.name] = function
         if lanes == 1:
             return self.bound(self.call(function, arguments))
-        arguments = [self.bound(a) for a in arguments]
-        return self.gathered(
-            [self.bound(self.call(function, [self.extract(a, lane) for a in arguments])) for lane in range(lanes)]
-        )
+        return self.call_in_lanes(function, [self.bound(a) for a in arguments], lanes)
 
     # ---------------------------------------------------------------- statements
 
@@ -219,9 +217,7 @@ class Writer(ABC):
             case Accumulator(name, _, _, shape, initial):
                 start = None if initial is None else self.bound(self.value(initial))
                 for place in _places(shape):
-                    self.scope.places[name, place] = self.declare(statement, place)
-                    if start is not None:
-                        self.assign(self.scope.places[name, place], start)
+                    self.scope.places[name, place] = self.declare(statement, place, start)
             case Assign(name, places, expr):
                 self.assign(self.scope.places[name, _constant(places)], self.value(expr))
             case Allocate(buffer):
@@ -234,9 +230,7 @@ class Writer(ABC):
                 raise InternalError("E900", what=f"no emission of {type(statement).__name__}")
 
     def _for(self, loop: For) -> None:
-        start, stop = self.value(loop.start), self.value(loop.stop)
-        if loop.kind == "parallel":
-            start, stop = self.share(self.bound(start), self.bound(stop), loop.step)
+        start, stop = self._share(loop) if loop.kind == "parallel" else (self.value(loop.start), self.value(loop.stop))
         self.loop(loop.var, self.bound(start), self.bound(stop), loop.step, loop.body)
 
     def _if(self, condition: Value, then: Body, otherwise: Body) -> None:
@@ -249,31 +243,28 @@ class Writer(ABC):
 
         self.conditional(condition, emit(then), emit(otherwise) if otherwise else None)
 
-    def share(self, start: Value, stop: Value, step: int) -> tuple[Value, Value]:
+    def _share(self, loop: For) -> tuple[Value, Value]:
         """This thread's contiguous part of the iterations start, start + step, … < stop."""
-        thread, threads = self.scope.values[THREAD], self.scope.values[THREADS]
-        span = self._index_arithmetic("sub", stop, start)
-        # Never negative, and never more than one step over: the counts below stay in range.
-        rounded = self._index_arithmetic("add", span, self._number(step - 1))
-        bounded = self._index_arithmetic("max", rounded, self._number(0))
-        count = self._index_arithmetic("quotient", bounded, self._number(step))
+        start, stop = self._bound_index(loop.start), self._bound_index(loop.stop)
+        # Never negative: the loop may not run at all.
+        steps = build.maximum(build.add(build.sub(stop, start), loop.step - 1), 0)
+        count = self._bound_index(_quotient(steps, build.index(loop.step)))
 
-        def boundary(which: Value) -> Value:
-            done = self._index_arithmetic("quotient", self._index_arithmetic("mul", count, which), threads)
-            return self._index_arithmetic("add", start, self._index_arithmetic("mul", done, self._number(step)))
+        def boundary(thread: Expr) -> Expr:
+            done = _quotient(build.mul(count, thread), Var(THREADS))
+            return build.add(start, build.mul(done, loop.step))
 
-        first = self.bound(boundary(thread))
-        last = self.bound(boundary(self._index_arithmetic("add", thread, self._number(1))))
-        # The last thread's boundary may lie behind stop where step does not divide the span.
-        return first, self._index_arithmetic("min", last, stop)
+        first, last = boundary(Var(THREAD)), boundary(build.add(Var(THREAD), 1))
+        # The last boundary lies behind stop where step does not divide the span.
+        return self.value(first), self.value(build.minimum(last, stop))
 
-    def _number(self, number: int) -> Value:
-        return self.literal(Literal(number, self.scope.values[THREAD].dtype))
-
-    def _index_arithmetic(self, function: str, a: Value, b: Value) -> Value:
-        if function in ("max", "min"):
-            return self._combine(function, a, b)
-        return self.bound(self.apply(function, [a, b], a.dtype))
+    def _bound_index(self, expr: Expr) -> Expr:
+        """A number as it is; anything else computed once and named."""
+        if isinstance(expr, Literal):
+            return expr
+        name = self.fresh("bound")
+        self.scope.values[name] = self.bound(self.value(expr))
+        return Var(name)
 
     # ---------------------------------------------------------------- what a dialect spells
 
@@ -329,13 +320,14 @@ class Writer(ABC):
     def slice(self, value: Value, first: int, lanes: int) -> Value: ...
 
     @abstractmethod
-    def gathered(self, lanes: Sequence[Value]) -> Value: ...
-
-    @abstractmethod
     def call(self, function: Function, arguments: Sequence[Value]) -> Value: ...
 
     @abstractmethod
-    def declare(self, accumulator: Accumulator, place: tuple[int, ...]) -> Value: ...
+    def call_in_lanes(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
+        """A function of scalars for each lane, in a loop: it is long, and seldom called."""
+
+    @abstractmethod
+    def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value: ...
 
     @abstractmethod
     def element(self, place: Value) -> Value: ...
@@ -356,6 +348,13 @@ class Writer(ABC):
 # The names by which a kernel's scope knows which member of the team runs it.
 THREAD = "thread.index"
 THREADS = "thread.count"
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    """a ÷ b of numbers that are not negative, b > 0."""
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return build.index(int(a.value) // int(b.value))
+    return a if b == build.index(1) else Apply("quotient", (a, b), INDEX)
 
 
 def _constant(places: Sequence[int | Expr]) -> tuple[int, ...]:

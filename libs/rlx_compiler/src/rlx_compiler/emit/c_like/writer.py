@@ -35,7 +35,8 @@ _BINARY: Final = {
     "shr": ">>",
 }
 _COMPARE: Final = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_SIMPLE: Final = re.compile(r"\w+|\(-\w+\)")
+# A name or a number.
+_SIMPLE: Final = re.compile(r"[\w.]+(p[+-]\d+f?)?|\(-[\w.]+(p[+-]\d+f?)?\)")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -267,17 +268,15 @@ class CWriter(Writer):
         places = ", ".join(str(min(first + i, padded(value.lanes) - 1)) for i in range(padded(lanes)))
         return replace(value, text=f"__builtin_shufflevector({name}, {name}, {places})", lanes=lanes)
 
-    def gathered(self, lanes: Sequence[Value]) -> Value:
-        dtype = lanes[0].dtype
-        texts = [lane.text for lane in lanes]
-        kind = self.vectors.name(dtype, len(lanes))
-        if dtype == BOOL:
-            kind = self.vectors.name(DTYPES["int8"], len(lanes))
-            return _Mask(f"(({kind}){{{', '.join(f'-{text}' for text in texts)}}})", BOOL, len(lanes), 8)
-        return Value(f"(({kind}){{{', '.join(texts)}}})", dtype, len(lanes))
-
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:
         return Value(f"{function.name}({', '.join(a.text for a in arguments)})", function.result.dtype, 1)
+
+    def call_in_lanes(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
+        result = Value(self.fresh(), function.result.dtype, lanes)
+        self._line(f"{self._type(result)} {result.text} = {{0}};")
+        texts = ", ".join(f"{argument.text}[l]" for argument in arguments)
+        self._line(f"for (int l = 0; l < {lanes}; l++) {result.text}[l] = {function.name}({texts});")
+        return result
 
     # ---------------------------------------------------------------- memory
 
@@ -323,21 +322,23 @@ class CWriter(Writer):
 
     # ---------------------------------------------------------------- registers and control
 
-    def declare(self, accumulator: Accumulator, place: tuple[int, ...]) -> Value:
+    def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value:
         dtype, lanes = accumulator.dtype, accumulator.lanes
         value: Value = _Mask("", dtype, lanes, 8) if dtype == BOOL and lanes > 1 else Value("", dtype, lanes)
         name = self.fresh("_".join([_identifier(accumulator.name), *map(str, place), ""]))
         # One that is only assigned later must not look uninitialised to the compiler.
-        start = " = {0}" if accumulator.initial is None else ""
-        self._line(f"{self._type(value)} {name}{start};")
+        text = "{0}" if start is None else self._as(value, start)
+        self._line(f"{self._type(value)} {name} = {text};")
         return replace(value, text=name)
+
+    def _as(self, place: Value, value: Value) -> str:
+        return self._masked(value, place.bits).text if isinstance(place, _Mask) else value.text
 
     def element(self, place: Value) -> Value:
         return place
 
     def assign(self, place: Value, value: Value) -> None:
-        text = self._masked(value, 8).text if isinstance(place, _Mask) else value.text
-        self._line(f"{place.text} = {text};")
+        self._line(f"{place.text} = {self._as(place, value)};")
 
     def allocate(self, buffer: Buffer) -> str:
         count = 1

@@ -198,17 +198,43 @@ class LlvmWriter(Writer):
             f"shufflevector {kind} {value.text}, {kind} poison, <{lanes} x i32> <{mask}>", value.dtype, lanes
         )
 
-    def gathered(self, lanes: Sequence[Value]) -> Value:
-        dtype, kind = lanes[0].dtype, value_type(lanes[0].dtype, len(lanes))
-        result = Value("poison", dtype, len(lanes))
-        for i, lane in enumerate(lanes):
-            result = self._is(f"insertelement {kind} {result.text}, {self.typed(lane)}, i64 {i}", dtype, len(lanes))
-        return result
-
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:
         result = function.result
         texts = ", ".join(map(self.typed, arguments))
         return self._is(f"call {value_type(result.dtype)} @{function.name}({texts})", result.dtype, 1)
+
+    def call_in_lanes(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
+        places = [self._spilled(argument) for argument in arguments]
+        result = Value(self._stack(function.result.dtype, lanes), function.result.dtype, lanes)
+        before, head, end = self._block, self.fresh("lanes"), self.fresh("end")
+        self._go(head)
+        self._begin(head)
+        lane, following = f"%{self.fresh('lane')}", f"%{self.fresh('next')}"
+        self._do(f"{lane} = phi i64 [ 0, %{before} ], [ {following}, %{head} ]")
+        scalars = []
+        for argument, place in zip(arguments, places, strict=True):
+            kind = value_type(argument.dtype)
+            address = self._is(f"getelementptr inbounds {kind}, ptr {place}, i64 {lane}", INDEX, 1)
+            scalars.append(self._is(f"load {kind}, ptr {address.text}", argument.dtype, 1))
+        value = self.call(function, scalars)
+        address = self._is(f"getelementptr inbounds {self.type(value)}, ptr {result.text}, i64 {lane}", INDEX, 1)
+        self._do(f"store {self.typed(value)}, ptr {address.text}")
+        self._do(f"{following} = add nsw i64 {lane}, 1")
+        again = self._is(f"icmp slt i64 {following}, {lanes}", BOOL, 1)
+        self._do(f"br i1 {again.text}, label %{head}, label %{end}")
+        self._begin(end)
+        return self.element(result)
+
+    def _stack(self, dtype: DType, lanes: int) -> str:
+        name = f"%{self.fresh('stack')}"
+        self.allocas.append(f"  {name} = alloca {value_type(dtype, lanes)}")
+        return name
+
+    def _spilled(self, value: Value) -> str:
+        """Where the value lies in memory."""
+        name = self._stack(value.dtype, value.lanes)
+        self._do(f"store {self.typed(value)}, ptr {name}")
+        return name
 
     # ---------------------------------------------------------------- memory
 
@@ -304,11 +330,14 @@ class LlvmWriter(Writer):
 
     # ---------------------------------------------------------------- registers and control
 
-    def declare(self, accumulator: Accumulator, place: tuple[int, ...]) -> Value:
+    def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value:
         stem = "_".join(map(str, (accumulator.name, *place)))
         name = f"%{self.fresh(f'{stem}.')}"
         self.allocas.append(f"  {name} = alloca {value_type(accumulator.dtype, accumulator.lanes)}")
-        return Value(name, accumulator.dtype, accumulator.lanes)
+        declared = Value(name, accumulator.dtype, accumulator.lanes)
+        if start is not None:
+            self.assign(declared, start)
+        return declared
 
     def element(self, place: Value) -> Value:
         return self._is(f"load {self.type(place)}, ptr {place.text}", place.dtype, place.lanes)
