@@ -31,7 +31,6 @@ from rlx_ir.dims import symbols
 from rlx_ir.module import Module
 from rlx_ir.passes import LEVELS as TARGET_FREE
 from rlx_ir.passes import Pass, Specialize, apply_passes
-from rlx_ir.regions import RegionOp
 from rlx_ir.types import TensorType
 
 __all__ = ["LEVELS", "Compiled", "lower", "optimise"]
@@ -78,12 +77,12 @@ def lower(
 ) -> Compiled:
     """The program of a module for a device.
 
-    Raises E122 (`strict`) for a memory that the device lacks, E210 for a dimension without a value, E211 for an op or
-    a type that no kernel can be made for.
+    Raises E122 (`strict`) for a memory that the device lacks, E210 for a dimension without a value, E211 for a
+    value whose type code cannot hold.
     """
     warnings = check_memory(module, spec, strict=options.strict)
     optimised = optimise(module, options, after_each)
-    _check_kernels(optimised)
+    _check_types(optimised)
     groups: list[Group] = groups_of(optimised, spec, fuse=options.opt_level >= _FUSED_FROM)
     lowered = lower_module(optimised, groups, spec, EFFORTS[options.opt_level])
     report = report_of(optimised, groups, lowered, spec, options, LEVELS[options.opt_level], warnings)
@@ -100,11 +99,8 @@ def _unbound(module: Module) -> set[str]:
     return found
 
 
-def _check_kernels(module: Module) -> None:
-    """That every op has an expression to compile and every value a type that code can hold."""
-    for node in module.nodes:
-        if isinstance(node.op, RegionOp):
-            raise CompileError("E211", at=node.span, what=f"{node.op.name} whose branch depends on data")
+def _check_types(module: Module) -> None:
+    """That every value has a type that code can hold."""
     types = [(value.name, value.type, value.span) for value in module.inputs]
     types += [(constant.name, constant.type, constant.span) for constant in module.constants]
     types += [(result.name, result.type, result.span) for node in module.nodes for result in node.results]

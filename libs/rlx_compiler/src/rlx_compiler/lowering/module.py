@@ -28,6 +28,7 @@ from rlx_ir.layout import Layout
 from rlx_ir.module import Module
 from rlx_ir.op import operand_names
 from rlx_ir.schedule import NO_SCHEDULE
+from rlx_ir.types import TensorType
 
 __all__ = ["LoweredModule", "Step", "lower_module"]
 
@@ -80,8 +81,7 @@ class _Lowering:
             self.constants[constant.name] = constant.array()
         for node in self.module.nodes:
             for result in node.results:
-                layout = result.tensor.layout
-                self._know(result.name, None if layout is None or layout.is_plain else layout)
+                self._know(result.name, _own_order(result.tensor))
         self._store_inputs()
         for group in self.groups:
             self._lower_group(group)
@@ -99,8 +99,8 @@ class _Lowering:
         """Inputs arrive in logical order. One that is declared in another is copied, unless few channels are only
         read one at a time, as by an image's first convolution."""
         for value in self.module.inputs:
-            layout = value.tensor.layout
-            if layout is None or layout.is_plain or self._read_in_place(value.name):
+            layout = _own_order(value.tensor)
+            if layout is None or self._read_in_place(value.name):
                 continue
             stored = f"{value.name}.stored"
             self.types[stored] = Tensor(stored, *_shape_and_dtype(self.types[value.name]))
@@ -298,6 +298,14 @@ class _Lowering:
         tensor, layout = self.types[name], self.layouts[name]
         shape = tensor.shape if layout is None else layout.stored_shape(tensor.shape)
         return int(np.prod([size for size in shape if isinstance(size, int)])) * tensor.dtype.itemsize
+
+
+def _own_order(type: TensorType) -> Layout | None:
+    """The layout, where it is another order of the elements: with one row and one column, NHWC is NCHW."""
+    if type.layout is None or type.layout.blocks:
+        return type.layout
+    axes = [dim.axis for dim in type.layout.physical if type.shape[dim.axis] != 1]
+    return None if axes == sorted(axes) else type.layout
 
 
 def _shape_and_dtype(tensor: Tensor) -> tuple[Any, Any]:
