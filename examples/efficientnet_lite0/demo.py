@@ -74,6 +74,9 @@ def classify(client: RLXClient, photo: Photo) -> Result:
         target: [client.infer(NAME, {"image": image}, target=target, wait=LOAD_SECONDS) for _ in range(RUNS)]
         for target in TARGETS
     }
+    for target, runs in answers.items():
+        if elsewhere := {answer.target for answer in runs} - {target}:
+            raise RuntimeError(f"{target} was asked for, and {elsewhere.pop()} answered")
     first = answers[TARGETS[0]][0].outputs
     scale = np.max(np.abs(first["logits"]))
     difference = max(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rlx.stack import redis_server
+from rlx.stack import guard, redis_server
 from rlx.stack.checks import http_ready, redis_ready, worker_ready
 from rlx_base.errors import ClusterError
 
@@ -23,7 +23,10 @@ def free_port() -> int:
 @asynccontextmanager
 async def redis(folder: Path, port: int):
     process = await asyncio.create_subprocess_exec(
-        redis_server.find_redis_server(), redis_server.write_configuration(folder, port), stdout=-3
+        redis_server.find_redis_server(),
+        redis_server.write_configuration(folder, port),
+        stdout=-3,
+        env={"RLX_STACK": folder.name},
     )
     password = redis_server.redis_password(folder)
     while not await redis_ready(port, password):
@@ -47,6 +50,7 @@ async def test_redis_takes_its_password_only_and_keeps_its_data_when_killed(tmp_
     port = free_port()
     async with redis(tmp_path, port) as password:
         assert not await redis_ready(port, "guessed")
+        assert len(guard.members(f"RLX_STACK={tmp_path.name}")) == 1
         assert (await command(port, "SET job 1"))[0].startswith(b"-NOAUTH")
         kept = await command(port, f"AUTH {password}", "CONFIG SET appendfsync always", "SET job 1")
         assert kept == [b"+OK"] * 3

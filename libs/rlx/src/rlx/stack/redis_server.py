@@ -51,6 +51,8 @@ def write_configuration(folder: Path, port: int) -> Path:
         f"requirepass {redis_password(folder)}\n"
         f'dir "{folder}"\n'
         "daemonize no\n"
+        # Redis writes its title over its environment, by which the guard knows the processes of a stack.
+        "set-proc-title no\n"
         "appendonly yes\n"
         'save ""\n',
         encoding="utf-8",
