@@ -71,7 +71,7 @@ format: setup ## what `make lint` can repair by itself
 	$(BIN)/ruff format .
 
 test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
-	$(RUN) pytest -n $(WORKERS) $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
+	$(RUN) pytest -n $(WORKERS) --dist loadfile $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
 
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
