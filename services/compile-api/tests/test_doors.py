@@ -120,6 +120,7 @@ def test_a_cookie_ends_with_its_time_and_with_the_key() -> None:
         ({"Host": "["}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
     ],
 )
 def test_without_a_key_pages_of_other_sites_stay_outside(api: Api, headers: dict[str, str], status: int) -> None:

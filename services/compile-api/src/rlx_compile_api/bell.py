@@ -34,6 +34,7 @@ class Bell:
     """Belongs to the event loop that `attach` was called in; before that, a ring is heard by nobody."""
 
     def __init__(self) -> None:
+        self.closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: set[Listener] = set()
 
@@ -54,6 +55,11 @@ class Bell:
         if loop is not None:
             with suppress(RuntimeError):  # the loop has ended, and those who waited with it
                 loop.call_soon_threadsafe(self._ring)
+
+    def close(self) -> None:
+        """The service ends: who waits looks up, sees `closed`, and answers with what there is."""
+        self.closed = True
+        self._ring()
 
     def _ring(self) -> None:
         for listener in tuple(self._listeners):

@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rlx_base.errors import RequestError, RlxError
+from rlx_wire.service.keys import foreign
 from rlx_wire.service.problems import problem_response
-from rlx_wire.service.settings import is_loopback
 
 __all__ = ["COOKIE", "BodyLimit", "Doors", "Sessions"]
 
@@ -77,7 +76,7 @@ class Doors:
 
     def _refusal(self, method: str, path: str, headers: Headers) -> RlxError | None:
         if self._sessions is None:
-            return _foreign(headers)
+            return foreign(headers)
         static = method in {"GET", "HEAD"} and not any(path == top or path.startswith(top + "/") for top in _API)
         if static or path.startswith(_HEALTH) or (method, path) == ("POST", "/v1/session"):
             return None
@@ -94,23 +93,6 @@ class Doors:
         except CookieError:
             return False
         return cookie is not None and sessions.admits(cookie.value)
-
-
-def _foreign(headers: Headers) -> RlxError | None:
-    host = headers.get("host", "")
-    if not is_loopback(_hostname(host)):
-        return RequestError("E438", what=f"without a key, this service answers to loopback names only, not {host!r}")
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
-        return RequestError("E438", what=f"without a key, this service does not serve pages of {origin!r}")
-    return None
-
-
-def _hostname(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
 
 
 class BodyLimit:

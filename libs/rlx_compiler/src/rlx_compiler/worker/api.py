@@ -22,7 +22,6 @@ from rlx_wire.jobs import (
     Lease,
     Result,
 )
-from rlx_wire.service.keys import bearer
 from rlx_wire.service.logs import REQUEST_ID_HEADER
 
 __all__ = ["AttemptOver", "Refused", "WorkerApi"]
@@ -50,7 +49,9 @@ class WorkerApi:
         self._path = f"/v1/tasks/{message.task_id}/attempts/{message.attempt}"
         self._token = token
         self._url = url
-        headers = bearer(key) | {REQUEST_ID_HEADER: message.request_id}
+        headers = {REQUEST_ID_HEADER: message.request_id}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
         self._client = httpx.Client(base_url=url, headers=headers, timeout=httpx.Timeout(10.0, connect=2.0))
 
     def close(self) -> None:

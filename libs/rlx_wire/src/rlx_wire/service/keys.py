@@ -53,7 +53,7 @@ def foreign(headers: Headers) -> RlxError | None:
     if not is_loopback(_hostname(host)):
         return RequestError("E438", what=f"without a key, this service answers to loopback names only, not {host!r}")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and origin.partition("://")[2] != host:
         return RequestError("E438", what=f"without a key, this service does not serve pages of {origin!r}")
     return None
 

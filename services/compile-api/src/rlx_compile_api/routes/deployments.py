@@ -31,7 +31,7 @@ async def list_deployments(
         while True:
             listed = await run_in_threadpool(service.database.read, deployments.list_deployments)
             left = end - loop.time()
-            if version != listed.version or left <= 0:
+            if version != listed.version or left <= 0 or service.bell.closed:
                 return listed
             await listener.heard(min(left, 1.0))
 

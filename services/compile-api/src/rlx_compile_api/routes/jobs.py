@@ -84,7 +84,7 @@ async def _history(service: Service, job: str, told: int) -> AsyncIterator[Serve
             for event in events:
                 yield ServerSentEvent(event.model_dump_json(exclude_none=True), event=event.kind, id=str(event.id))
                 told = event.id
-            if not events and state in FINAL:
+            if not events and (state in FINAL or service.bell.closed):
                 return
             if not events:
                 await listener.heard(_LOOK_AGAIN)
