@@ -33,7 +33,7 @@ class _Child:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
         environment["OPENBLAS_NUM_THREADS"] = "1"  # each thread would take its share of the address space
         self.process = subprocess.Popen(
-            [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            [sys.executable, "-W", "error", str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
 
     def read(self, kind: str, content: bytes) -> Outcome:

@@ -11,7 +11,7 @@ from rlx_base.dtypes import DTYPES
 from rlx_base.errors import TextError
 from rlx_base.span import Span
 
-__all__ = ["DTYPE_NAMES", "Source", "dotted", "plural"]
+__all__ = ["DTYPE_NAMES", "Source", "dotted"]
 
 # np.float32 and "float32" mean the same
 DTYPE_NAMES: Final = {f"np.{name}": name for name in DTYPES} | {"np.bool_": "bool"}
@@ -27,10 +27,6 @@ def dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join((node.id, *reversed(names)))
-
-
-def plural(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 class Source:
