@@ -33,7 +33,7 @@ def test_every_op_has_cases():
 
 
 @pytest.mark.parametrize("name", covered_ops())
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_an_expression_equals_the_reference(name, data):
     check(data.draw(cases(name)))

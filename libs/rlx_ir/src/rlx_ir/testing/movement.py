@@ -124,14 +124,17 @@ def slices(name: str) -> Strategy:
     def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
         shape = draw(shapes())
         axes = axes_of(draw, len(shape))
-        bound = st.one_of(st.none(), st.integers(-20, 20), st.sampled_from([2**63 - 1, -(2**63)]))
-        attributes = {
-            "starts": [draw(bound) for _ in axes],
-            "ends": [draw(bound) for _ in axes],
-            "axes": axes,
-            "steps": [draw(st.sampled_from([1, 2, -1, -2, 3, 5])) for _ in axes],
-        }
-        if draw(st.booleans()):
+        steps = [draw(st.sampled_from([1, -1, 2, -2, 3, 5])) for _ in axes]
+        attributes: dict[str, Any] = {"starts": [], "ends": [], "axes": axes, "steps": steps}
+        for axis, step in zip(axes, steps, strict=True):
+            first, last = st.sampled_from([0, 1, None, -(2**63)]), st.sampled_from([None, -1, shape[axis], 2**63 - 1])
+            anywhere = st.integers(-shape[axis] - 2, shape[axis] + 2)
+            start, end = draw(st.one_of(first, anywhere)), draw(st.one_of(last, anywhere))
+            if step < 0 and draw(st.integers(0, 3)):  # backwards from the end, so that mostly something is left
+                start, end = draw(st.sampled_from([None, -1, 2**63 - 1])), draw(st.sampled_from([None, 0, -(2**63)]))
+            attributes["starts"].append(start)
+            attributes["ends"].append(end)
+        if all(step == 1 for step in steps) and draw(st.booleans()):
             del attributes["steps"]
         return Case(make(OPS[name], attributes), (array(draw, shape, choose(draw, dtypes, _ALL)),))
 
@@ -175,8 +178,9 @@ def top_k(name: str) -> Strategy:
     def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
         shape = list(draw(shapes(1, 3)))
         axis = axis_of(draw, len(shape))
-        shape[axis] = draw(st.sampled_from([1, 2, 3, 5, 8, 0, 17, 33]))
-        op = make(OPS[name], {"k": draw(st.integers(0, shape[axis])), "axis": axis, "largest": draw(st.booleans())})
+        shape[axis] = draw(st.sampled_from([5, 8, 3, 17, 33, 2, 1, 0]))
+        k = min(shape[axis], draw(st.sampled_from([3, 2, 5, 1, 16, 17, 33, 0])))
+        op = make(OPS[name], {"k": k, "axis": axis, "largest": draw(st.booleans())})
         return Case(op, (array(draw, shape, choose(draw, dtypes, _NUMBERS), special=True),))
 
     return strategy
