@@ -64,12 +64,12 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 def root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="With --version: LLVM, Python, devices, toolchains.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --version: as JSON.", hidden=True)] = False,
-    context: typer.Context = None,  # type: ignore[assignment]
 ) -> None:
     """One program for every device: compile, check and run .rlx models.
 
@@ -79,6 +79,6 @@ def root(
         answer = describe(verbose)
         print(json.dumps(answer, indent=2) if as_json else _text(answer))
         raise typer.Exit
-    if context is not None and context.invoked_subcommand is None:
+    if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.Exit(2)
