@@ -102,11 +102,12 @@ class _Shared:
             counters = {_PIXEL, f"vector{group.lanes}"}
             used = {part.name for part in walk(expr) if isinstance(part, Var) and part.name in counters}
             name = f"{loads[0].buffer.name}_value"
-            if not used:
+            one_vector = group.count == 1 and len(self.tile.groups) == 1
+            if not used and not (one_vector and self.tile.pixels == 1):
                 return self._let(self.before, name, expr)
-            if used == {_PIXEL}:
+            if used == {_PIXEL} and not one_vector:
                 return self._let(self.per_row, name, expr)
-            if _PIXEL not in used and self.tile.pixels > 1:
+            if used and _PIXEL not in used and self.tile.pixels > 1:
                 return self._array(group, name, expr)
         if isinstance(expr, Select) and expr.condition.lanes == 1:
             # What a guard protects stays behind it.
