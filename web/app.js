@@ -299,6 +299,11 @@ async function signIn(event) {
   }
 }
 
+$("empty-help").textContent = `from rlx_client import RLXClient
+
+rlx = RLXClient(endpoints=["${location.origin}"])
+rlx.upload("net", "net.rlx", "net.safetensors")
+rlx.compile("net", ["llvm", "c"])`;
 $("session").addEventListener("submit", signIn);
 $("state").addEventListener("change", arrange);
 $("more").addEventListener("click", readOlder);
