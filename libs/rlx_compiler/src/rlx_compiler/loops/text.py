@@ -50,6 +50,7 @@ _OPERATORS: Final = {
     "eq": ("==", 2),
     "ne": ("!=", 2),
     "and": ("and", 1),
+    "or": ("or", 0),
 }
 _ATOM: Final = 9
 _KINDS: Final = {"serial": "for", "parallel": "parallel for", "unrolled": "unroll", "vector": "vector for"}

@@ -42,9 +42,12 @@ def node_stages(module: Module, node: Node) -> list[Tensor]:
             known[operand] = leaf(module, value)
     named = {tensor: value.name for tensor, value in zip(results, node.results, strict=True)}
     ordered: list[Tensor] = []
+    taken: set[str] = set()
     for place, tensor in enumerate(stages(results)):
         assert tensor.body is not None
-        name = named.get(tensor, f"{node.name}.{tensor.name}{place if tensor not in named else ''}")
+        name = named.get(tensor, f"{node.name}.{tensor.name}")
+        name = f"{name}_{place}" if name in taken else name
+        taken.add(name)
         body = map_reads(_without_single(tensor.body, tensor.axes), partial(_moved, known=known))
         moved = Tensor(name, tensor.shape, tensor.dtype, tensor.axes, body)
         known[tensor] = moved

@@ -181,9 +181,8 @@ class _Lowering:
                 self.views[stage.name] = source
                 continue
             own = "" if len(group.stages) == 1 else f"_{place + 1}"
-            launch = stage.name if last else f"{stage.name}{place}"
             ops = tuple(node.op.name for node in group.nodes)
-            self._lower(stage, f"{group.name}{own}", launch, ops, names, asked)
+            self._lower(stage, f"{group.name}{own}", stage.name, ops, names, asked)
             names.setdefault(stage.name, _unique(stage.name, names))
 
     def _may_view(self, source: str) -> bool:
