@@ -91,10 +91,9 @@ def check_operands(op: Op, operands: Sequence[TensorType | None], at: Span | Non
     least = len(op.operands) - 1 if variadic else len(op.operands)
     if len(operands) < least or (not variadic and len(operands) > least):
         raise VerifyError("E131", at=at, op=op.name, given=len(operands), operands=", ".join(op.operands) or "none")
-    for declared, name, operand in zip(
-        [*op.operands, *["inputs*"] * len(operands)], operand_names(op, len(operands)), operands, strict=False
-    ):
-        if operand is None and not declared.endswith("?"):
+    optional = {name.rstrip("?") for name in op.operands if name.endswith("?")}
+    for name, operand in zip(operand_names(op, len(operands)), operands, strict=True):
+        if operand is None and name not in optional:
             raise VerifyError("E111", at=at, op=op.name, name=name)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rlx_base.dtypes import INDEX, DType
 from rlx_ir.dims import Dim, Shape, floor_div, mul
-from rlx_ir.expr import Axis, Expr, Tensor, cast, clamp, define, extent, literal
+from rlx_ir.expr import Axis, Expr, Tensor, cast, clamp, define, extent, literal, maximum, select
 from rlx_ir.op import Array, Op, register
 from rlx_ir.ops.axes import result_axes
 from rlx_ir.ops.rules import accumulator, check_dtype, inherit, refuse
@@ -120,17 +120,21 @@ class Resize(Op):
     def _position(self, along: _Along, i: Expr) -> tuple[Expr, Expr]:
         """Where place i comes from, as numerator and denominator."""
         up, down = extent(along.numerator), extent(along.denominator)
+        half_pixel = (i * 2 + 1) * down - up, up * 2
+        nowhere = literal(0, INDEX), literal(1, INDEX)
+        known = isinstance(along.target, int)
         match self.coordinate_mode:
             case "asymmetric":
                 return i * down, up
-            case "align_corners" if along.target != 1:
-                return i * (extent(along.source) - 1), extent(along.target) - 1
+            case "align_corners" | "pytorch_half_pixel" if along.target == 1:
+                return nowhere
             case "align_corners":
-                return literal(0, INDEX), literal(1, INDEX)
-            case "pytorch_half_pixel" if along.target == 1:
-                return literal(0, INDEX), literal(1, INDEX)
+                steps = extent(along.target) - 1
+                return i * (extent(along.source) - 1), steps if known else maximum(steps, 1)
+            case "pytorch_half_pixel" if not known:
+                return select(extent(along.target) > 1, half_pixel[0], nowhere[0]), half_pixel[1]
             case _:
-                return (i * 2 + 1) * down - up, up * 2
+                return half_pixel
 
     def _taps(self, along: _Along, i: Axis, wide: DType) -> list[tuple[Expr, Expr | None]]:
         """The places of x that count for place i, and their weights (None: 1)."""
@@ -165,11 +169,11 @@ class Resize(Op):
             assert isinstance(one.denominator, int)
             columns = []
             for i in range(target):
-                at = self._place(Fraction(one.numerator, max(one.denominator, 1)), i, source, target)
+                at = self._place(Fraction(one.numerator, one.denominator), i, source, target)
                 weighed = _weights(at, self.mode, self.nearest_mode)
                 columns.append(sum(w * y.take(min(max(k, 0), source - 1), axis=place) for k, w in weighed))
             y = np.stack(columns, axis=place) if columns else y.take(range(0), axis=place)
-        return (np.asarray(y).astype(x.dtype).reshape(tuple(np.shape(y))),)
+        return (np.asarray(y).astype(x.dtype),)
 
     def _place(self, scale: Fraction, i: int, source: int, target: int) -> Fraction:
         match self.coordinate_mode:

@@ -56,7 +56,7 @@ class Window:
     def _leaves_at_the_end(self) -> bool:
         if isinstance(self.size, int) and isinstance(self.output, int):
             return (self.output - 1) * self.stride + self.reach - self.before > self.size
-        return self.after > 0 or self.before > 0
+        return self.after > 0
 
 
 def windows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,5 +44,5 @@ class FoldConstants(Rewrite):
         for result, array in zip(node.results, arrays, strict=True):
             frozen = np.ascontiguousarray(array).reshape(array.shape)
             frozen.flags.writeable = False
-            names.append(graph.adopt(Constant(result.name, replace(result.tensor), Computed(frozen), result.span)))
+            names.append(graph.adopt(Constant(result.name, result.tensor, Computed(frozen), result.span)))
         return names

@@ -81,9 +81,9 @@ def chains(draw: DrawFn) -> Module:
 
 def _link(draw: DrawFn, builder: ModuleBuilder, value: str) -> str:
     type = builder.type_of(value)
-    shape = tuple(size for size in getattr(type, "shape", ()) if isinstance(size, int))
-    dtype = getattr(type, "dtype", FLOAT32)
-    rank = len(shape)
+    assert isinstance(type, TensorType)
+    dtype, rank = type.dtype, type.rank
+    shape = tuple(size for size in type.shape if isinstance(size, int))
 
     def add(name: str, *operands: str, **attributes: Any) -> str:
         return builder.add(make(OPS[name], attributes), *operands)
