@@ -436,3 +436,56 @@ def test_each_iteration_of_a_parallel_loop_belongs_to_one_thread(target: str, cp
             want = np.zeros(70, np.int64)
             want[start:stop:step] = 1
             np.testing.assert_array_equal(result, want, err_msg=f"{threads} threads, {start}:{stop}:{step}")
+
+
+CONSTANTS = {
+    "float64": [0.1, -0.0, 1e300, 5e-324, np.inf, -np.inf, np.nan, 3.0],
+    "float32": [0.1, -0.0, 1e30, 1e-45, np.inf, 1e300, np.nan, -2.5],
+    "float16": [0.1, -0.0, 65504, 6e-8, np.inf, -1e9, np.nan, -2.5],
+    **{name: [0, 1, np.iinfo(name).max, np.iinfo(name).min, 5, 6, 7, 8] for name in INTEGERS},
+    "bool": [True, False] * 4,
+}
+
+
+@everywhere
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_constants_are_exact(target: str, cpu: str, lanes: int) -> None:
+    kernels, wanted = [], []
+    for name, values in CONSTANTS.items():
+        dtype = DTYPES[name]
+        out = Buffer("out", dtype, (8, lanes), access="write")
+        literals = [Literal(v if name == "bool" else float(v) if dtype.is_float else int(v), dtype) for v in values]
+        spread: list[Expr] = [literal if lanes == 1 else Broadcast(literal, lanes) for literal in literals]
+        body = tuple(Store(out, (number(i * lanes),), value) for i, value in enumerate(spread))
+        kernels.append(Kernel(name, (out,), body))
+        with np.errstate(over="ignore"):
+            wanted.append(np.repeat(np.array(values, name)[:, None], lanes, 1))
+    for kernel, result, want in zip(kernels, load(program_of_many(kernels), target, cpu).run(), wanted, strict=True):
+        np.testing.assert_array_equal(result, want, err_msg=kernel.name)
+        if "float" in kernel.name:
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(want), err_msg=kernel.name)
+
+
+@everywhere
+def test_truth_is_kept_in_registers_and_chosen_lazily(target: str, cpu: str) -> None:
+    x, flag = Buffer("x", FLOAT32, (8,)), Buffer("flag", BOOL, (1,))
+    out = Buffer("out", BOOL, (4, 8), access="write")
+    positive = Apply("gt", (Load(x, (number(0),), 8), _like(Load(x, (number(0),), 8), 0.0)), BOOL)
+    one = Load(flag, (number(0),))
+    held = Element("held", (), BOOL, 8)
+    body = (
+        Accumulator("held", BOOL, 8, (), Broadcast(one, 8)),
+        Store(out, (number(0),), held),
+        Assign("held", (), Apply("xor", (held, positive), BOOL)),
+        Store(out, (number(8),), held),
+        # Masks of different widths on the two sides of a choice.
+        Store(out, (number(16),), Select(one, positive, Load(out, (number(0),), 8))),
+        Store(out, (number(24),), Select(Apply("not", (one,), BOOL), positive, Broadcast(one, 8))),
+    )
+    kernel = Kernel("k", (x, flag, Buffer("out", BOOL, (4, 8), access="update")), body)
+    array = rng.standard_normal(8).astype(np.float32)
+    for truth in (True, False):
+        (result,) = load(program_of(kernel), target, cpu).run(array, np.array([truth]))
+        rows = [np.full(8, truth), truth ^ (array > 0)]
+        rows += [array > 0, np.full(8, True)] if truth else [np.full(8, False), array > 0]
+        np.testing.assert_array_equal(result, rows)

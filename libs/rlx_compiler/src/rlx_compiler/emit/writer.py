@@ -6,13 +6,13 @@ of a lazy `Select` is a scope of its own, since what is computed in it does not 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rlx_base.dtypes import INDEX, DType
+from rlx_base.dtypes import INDEX
 from rlx_base.errors import InternalError
+from rlx_compiler.emit.spelling import Spelling, Value
 from rlx_compiler.loops import build
 from rlx_compiler.loops.ir import (
     Accumulator,
@@ -44,16 +44,7 @@ from rlx_compiler.math import Call, Function, legalize
 from rlx_compiler.math.graph import shared_parts, touches_memory
 from rlx_compiler.targets.spec import TargetSpec
 
-__all__ = ["THREAD", "THREADS", "Value", "Writer"]
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A computed value: how the target's text refers to it."""
-
-    text: str
-    dtype: DType
-    lanes: int
+__all__ = ["THREAD", "THREADS", "Writer"]
 
 
 @dataclass(slots=True)
@@ -68,7 +59,7 @@ class _Scope:
         return _Scope(dict(self.values), dict(self.buffers), dict(self.places))
 
 
-class Writer(ABC):
+class Writer(Spelling):
     """Emits one function. `lines` is its body so far; `called` are the functions it needs beside it."""
 
     def __init__(self, spec: TargetSpec, dims: Sequence[str]) -> None:
@@ -265,84 +256,6 @@ class Writer(ABC):
         name = self.fresh("bound")
         self.scope.values[name] = self.bound(self.value(expr))
         return Var(name)
-
-    # ---------------------------------------------------------------- what a dialect spells
-
-    @abstractmethod
-    def bound(self, value: Value) -> Value:
-        """The value under a name, so that using it twice does not compute it twice."""
-
-    @abstractmethod
-    def named(self, name: str, value: Value) -> Value:
-        """The same for a `Let`, whose name should be recognisable."""
-
-    @abstractmethod
-    def literal(self, literal: Literal) -> Value: ...
-
-    @abstractmethod
-    def size(self, place: int) -> Value: ...
-
-    @abstractmethod
-    def load(self, load: Load, index: Value, active: Value | None) -> Value: ...
-
-    @abstractmethod
-    def store(self, store: Store, index: Value, value: Value, active: Value | None) -> None: ...
-
-    @abstractmethod
-    def broadcast(self, value: Value, lanes: int) -> Value: ...
-
-    @abstractmethod
-    def ramp(self, start: Value, lanes: int) -> Value: ...
-
-    @abstractmethod
-    def cast(self, value: Value, dtype: DType) -> Value: ...
-
-    @abstractmethod
-    def bitcast(self, value: Value, dtype: DType) -> Value: ...
-
-    @abstractmethod
-    def fma(self, a: Value, b: Value, c: Value) -> Value: ...
-
-    @abstractmethod
-    def apply(self, function: str, arguments: Sequence[Value], dtype: DType) -> Value:
-        """One of the functions that `legalize` leaves."""
-
-    @abstractmethod
-    def blend(self, condition: Value, then: Value, otherwise: Value) -> Value: ...
-
-    @abstractmethod
-    def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value: ...
-
-    @abstractmethod
-    def extract(self, value: Value, lane: int) -> Value: ...
-
-    @abstractmethod
-    def slice(self, value: Value, first: int, lanes: int) -> Value: ...
-
-    @abstractmethod
-    def call(self, function: Function, arguments: Sequence[Value]) -> Value: ...
-
-    @abstractmethod
-    def call_in_lanes(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
-        """A function of scalars for each lane, in a loop: it is long, and seldom called."""
-
-    @abstractmethod
-    def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value: ...
-
-    @abstractmethod
-    def element(self, place: Value) -> Value: ...
-
-    @abstractmethod
-    def assign(self, place: Value, value: Value) -> None: ...
-
-    @abstractmethod
-    def allocate(self, buffer: Buffer) -> str: ...
-
-    @abstractmethod
-    def loop(self, var: str, start: Value, stop: Value, step: int, body: Body) -> None: ...
-
-    @abstractmethod
-    def conditional(self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None] | None) -> None: ...
 
 
 # The names by which a kernel's scope knows which member of the team runs it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rlx_compiler.loops.ir import Expr
 from rlx_compiler.math.build import absolute, add, copysign, greater, less, mantissa_bits, select, sub
 
-__all__ = ["ceil", "floor", "round_even", "truncate"]
+__all__ = ["ceil", "floor", "round_even"]
 
 
 def round_even(x: Expr) -> Expr:
@@ -23,9 +23,3 @@ def floor(x: Expr) -> Expr:
 def ceil(x: Expr) -> Expr:
     rounded = round_even(x)
     return select(less(rounded, x), copysign(add(rounded, 1.0), x), rounded)
-
-
-def truncate(x: Expr) -> Expr:
-    """Towards zero."""
-    near = round_even(absolute(x))
-    return copysign(select(greater(near, absolute(x)), sub(near, 1.0), near), x)

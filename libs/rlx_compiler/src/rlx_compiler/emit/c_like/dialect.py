@@ -7,13 +7,13 @@ them. A program that was lowered without vectors (`c:x86-64`) is plain C11.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from rlx_base.dtypes import BOOL, DTYPES, DType
 from rlx_base.errors import InternalError
+from rlx_compiler.emit.numbers import float_bits, nearest, wrapped
 
 __all__ = ["C11", "Dialect", "padded"]
 
@@ -41,7 +41,7 @@ class Dialect:
     def number(self, value: bool | int | float, dtype: DType) -> str:
         """A constant, exact."""
         if dtype.name == "float16":
-            return str(struct.unpack("<H", struct.pack("<e", value))[0])
+            return str(float_bits(float(value), dtype))
         if dtype.is_float:
             return self._float(float(value), dtype)
         if dtype == BOOL:
@@ -49,35 +49,29 @@ class Dialect:
         return _integer(int(value), dtype)
 
     def _float(self, value: float, dtype: DType) -> str:
-        if dtype.bits == 32 and math.isfinite(value):
-            try:
-                value = struct.unpack("<f", struct.pack("<f", value))[0]
-            except OverflowError:
-                value = math.copysign(math.inf, value)
+        value = nearest(value, dtype)
         if math.isnan(value):
             return self.not_a_number[dtype.name]
-        suffix = "f" if dtype.bits == 32 else ""
+        size, suffix = abs(value), "f" if dtype.bits == 32 else ""
         if math.isinf(value):
             text = self.infinity[dtype.name]
+        elif size * 2 == round(size * 2) < 1e6:
+            # Whole numbers and halves read better as decimals, and are exact in them.
+            text = f"{size!r}{suffix}"
         else:
-            # Short decimals stay decimals: whole numbers and halves are exact in both.
-            text = f"{abs(value)!r}{suffix}" if value * 2 == round(value * 2) < 1e6 else f"{abs(value).hex()}{suffix}"
+            text = f"{size.hex()}{suffix}"
         return f"(-{text})" if math.copysign(1.0, value) < 0 else text
 
 
 def _integer(value: int, dtype: DType) -> str:
     """Small ones as they are; the others with their width, since a plain one may be an int."""
-    wrapped = value & ((1 << dtype.bits) - 1)
-    if dtype.kind == "int" and wrapped >> (dtype.bits - 1):
-        wrapped -= 1 << dtype.bits
+    value = wrapped(value, dtype)
     if dtype.kind == "uint" and dtype.bits >= 32:
-        return f"UINT{dtype.bits}_C({wrapped})"
-    if abs(wrapped) < 2**31:
-        return f"({wrapped})" if wrapped < 0 else str(wrapped)
-    if wrapped == -(2**63):
+        return f"UINT{dtype.bits}_C({value})"
+    if value == -(2**63):
         return "INT64_MIN"
-    text = f"INT64_C({abs(wrapped)})"
-    return f"(-{text})" if wrapped < 0 else text
+    text = str(abs(value)) if abs(value) < 2**31 else f"INT64_C({abs(value)})"
+    return f"(-{text})" if value < 0 else text
 
 
 def padded(lanes: int) -> int:

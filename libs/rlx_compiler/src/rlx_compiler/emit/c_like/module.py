@@ -9,7 +9,8 @@ from rlx_compiler.emit.c_like.dialect import Dialect
 from rlx_compiler.emit.c_like.entry import entry, kernel_symbol
 from rlx_compiler.emit.c_like.vectors import VectorTypes
 from rlx_compiler.emit.c_like.writer import CWriter
-from rlx_compiler.emit.writer import THREAD, THREADS, Value
+from rlx_compiler.emit.spelling import Value
+from rlx_compiler.emit.writer import THREAD, THREADS
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.program import Program
 from rlx_compiler.math import Function

@@ -9,7 +9,8 @@ from rlx_base.dtypes import INDEX
 from rlx_compiler.emit.llvm.entry import ENTRY_DECLARATIONS, entry, kernel_symbol
 from rlx_compiler.emit.llvm.types import value_type
 from rlx_compiler.emit.llvm.writer import LlvmWriter
-from rlx_compiler.emit.writer import THREAD, THREADS, Value
+from rlx_compiler.emit.spelling import Value
+from rlx_compiler.emit.writer import THREAD, THREADS
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.program import Program
 from rlx_compiler.math import Function

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Final
 
-from rlx_base.dtypes import BOOL, DType
+from rlx_base.dtypes import BOOL, FLOAT64, DType
 from rlx_base.errors import InternalError
+from rlx_compiler.emit.numbers import float_bits, nearest, wrapped
 
 __all__ = ["constant", "memory_type", "value_type"]
 
@@ -36,31 +36,11 @@ def memory_type(dtype: DType, lanes: int = 1) -> str:
 
 
 def constant(value: bool | int | float, dtype: DType) -> str:
-    """A scalar constant. Floats are written by their bits, so nothing is lost."""
-    match dtype.name:
-        case "bool":
-            return "true" if value else "false"
-        case "float64":
-            return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-        case "float32":
-            return f"0x{struct.unpack('<Q', struct.pack('<d', _rounded(value)))[0]:016X}"
-        case "float16":
-            return f"0xH{struct.unpack('<H', _half_bytes(float(value)))[0]:04X}"
-    bits = dtype.bits
-    wrapped = int(value) & ((1 << bits) - 1)
-    return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
-
-
-def _rounded(value: float) -> float:
-    """The nearest float32; beyond the largest, infinity."""
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-
-
-def _half_bytes(value: float) -> bytes:
-    try:
-        return struct.pack("<e", value)
-    except OverflowError:
-        return struct.pack("<e", float("inf") if value > 0 else float("-inf"))
+    """A scalar constant. Floats are written by their bits; LLVM writes a float32 as the float64 that it equals."""
+    if dtype == BOOL:
+        return "true" if value else "false"
+    if dtype.name == "float16":
+        return f"0xH{float_bits(float(value), dtype):04X}"
+    if dtype.is_float:
+        return f"0x{float_bits(nearest(float(value), dtype), FLOAT64):016X}"
+    return str(wrapped(int(value), dtype))
