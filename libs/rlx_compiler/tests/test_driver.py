@@ -19,6 +19,7 @@ from rlx_compiler import CompileOptions, Limits, compile_module, compile_source
 from rlx_compiler.key import cache_key
 from rlx_compiler.source import load_module
 from rlx_compiler.targets import resolve
+from rlx_compiler.toolchain.run import run_tool
 from rlx_ir.identity import program_digest
 from rlx_ir.text import parse
 from rlx_wire.bundle import verify_bundle
@@ -83,6 +84,16 @@ def test_the_same_source_gives_the_same_bytes_on_another_path_and_in_another_pro
         monkeypatch.setenv("LANG", "C" if seed == "1" else "C.UTF-8")
         compile_source(source, options, tmp_path / "again" / seed)
         assert contents(tmp_path / "again" / seed) == contents(tmp_path / "first")
+
+
+def test_code_for_the_lowest_cpu_is_plain_c(model: Path, tmp_path: Path) -> None:
+    folders = {cpu: tmp_path / cpu for cpu in ("x86-64", "x86-64-v3")}
+    for cpu, folder in folders.items():
+        compile_module(load_module(model), CompileOptions(f"c:{cpu}"), folder)
+        # The header of the bundle is the one that its code includes.
+        run_tool(["gcc", "-std=c11", "-Wall", "-Werror", f"-march={cpu}", "-O1", "-c", "kernel.c", "-o", "k.o"], folder)
+    assert "vector_size" not in (folders["x86-64"] / "kernel.c").read_text()
+    assert "vector_size" in (folders["x86-64-v3"] / "kernel.c").read_text()
 
 
 def test_the_key_changes_with_all_that_the_bundle_depends_on() -> None:
