@@ -1,5 +1,6 @@
 """Every registered op: its expression equals its NumPy reference, and `infer` says what both give."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from rlx_base.dtypes import of_numpy
 from rlx_base.tolerance import Tolerance, mismatch
 from rlx_ir.evaluate import evaluate
-from rlx_ir.op import OPS, expression_of, operation
+from rlx_ir.op import OPS, expression_of, make, operation
 from rlx_ir.regions import RegionOp
 from rlx_ir.testing import Case, cases, covered_ops
 
@@ -37,6 +38,11 @@ def test_every_op_has_cases():
 @given(data=st.data())
 def test_an_expression_equals_the_reference(name, data):
     check(data.draw(cases(name)))
+
+
+@pytest.mark.parametrize(("name", "attributes"), [("concat", {"axis": 0}), ("max", {}), ("min", {})])
+def test_thousands_of_operands_make_no_deep_expression(name, attributes):
+    check(Case(make(operation(name), attributes), tuple(np.full(1, i % 7, np.float32) for i in range(3000))))
 
 
 @pytest.mark.parametrize("name", covered_ops())

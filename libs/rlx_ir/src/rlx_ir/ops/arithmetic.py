@@ -5,6 +5,7 @@ Shapes and errors as in `rlx_ir.ops.elementwise`. Integers wrap on overflow; an 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -115,6 +116,14 @@ class Pow(Binary):
         return as_arrays([np.power(a, b)])
 
 
+def halved(join: Callable[[Expr, Expr], Expr], values: Sequence[Expr]) -> Expr:
+    """A fold by halving: a chain over many operands would be a deep expression."""
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    return join(halved(join, values[:middle]), halved(join, values[middle:]))
+
+
 @register
 @dataclass(frozen=True, slots=True)
 class Min(Variadic):
@@ -123,7 +132,7 @@ class Min(Variadic):
     name = "min"
 
     def scalar(self, *inputs: Expr) -> Expr:
-        return reduce(minimum, inputs)
+        return halved(minimum, inputs)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return as_arrays([reduce(np.minimum, inputs)])
@@ -137,7 +146,7 @@ class Max(Variadic):
     name = "max"
 
     def scalar(self, *inputs: Expr) -> Expr:
-        return reduce(maximum, inputs)
+        return halved(maximum, inputs)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return as_arrays([reduce(np.maximum, inputs)])

@@ -103,10 +103,14 @@ class Concat(Op):
         def piece(x: Tensor, start: Dim) -> Expr:
             return x[(*axes[:axis], axes[axis] - extent(start), *axes[axis + 1 :])]
 
-        y = piece(inputs[-1], starts[-2])
-        for x, start, end in reversed(list(zip(inputs[:-1], starts[:-2], starts[1:-1], strict=True))):
-            y = select(axes[axis] < extent(end), piece(x, start), y)
-        return (define("output", axes, y),)
+        def joined(low: int, high: int) -> Expr:
+            """Pieces low … high − 1, found by halving: many pieces would else make a deep expression."""
+            if high - low == 1:
+                return piece(inputs[low], starts[low])
+            middle = (low + high) // 2
+            return select(axes[axis] < extent(starts[middle]), joined(low, middle), joined(middle, high))
+
+        return (define("output", axes, joined(0, len(inputs))),)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (np.concatenate(inputs, axis=self.axis),)
