@@ -251,8 +251,7 @@ class _Choice:
         for loop in inner:
             plan = primitives.split(plan, loop.axis, loop.size)
         if pixel is not None:
-            plan = primitives.split(plan, pixel, pixels)
-            plan = Plan(plan.loops, plan.reduce_loops, plan.vector, plan.lanes, pixel, plan.packings)
+            plan = primitives.in_registers(plan, pixel, pixels)
         if asked.order:
             plan = primitives.reorder(plan, [name for name in asked.order if name in self.result])
         axes = self.parallel_axes(plan)

@@ -65,13 +65,9 @@ def vectorise(plan: Plan, axis: str, lanes: int) -> Plan:
     return replace(plan, vector=axis, lanes=lanes)
 
 
-def in_registers(plan: Plan, vector_size: int, pixel: str | None = None, pixels: int = 1) -> Plan:
-    """Keep a tile of `vector_size` elements along the vector axis times `pixels` along another in registers."""
-    assert plan.vector is not None
-    loops = [*plan.loops, Loop(plan.vector, vector_size)]
-    if pixel is not None:
-        loops.append(Loop(pixel, pixels))
-    return replace(plan, loops=tuple(loops), pixel=pixel)
+def in_registers(plan: Plan, axis: str, count: int) -> Plan:
+    """Write out `count` steps along an axis beside the vectors: each has accumulators of its own."""
+    return replace(plan, loops=(*plan.loops, Loop(axis, count)), pixel=axis)
 
 
 def pack(plan: Plan, packing: Packing) -> Plan:
