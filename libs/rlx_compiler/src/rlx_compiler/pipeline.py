@@ -30,7 +30,7 @@ from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.dims import symbols
 from rlx_ir.module import Module
 from rlx_ir.passes import LEVELS as TARGET_FREE
-from rlx_ir.passes import Pass, Specialize, apply_passes
+from rlx_ir.passes import Pass, Specialise, apply_passes
 from rlx_ir.types import TensorType
 
 __all__ = ["LEVELS", "Compiled", "lower", "optimise"]
@@ -61,7 +61,7 @@ def optimise(
     after_each: Callable[[Pass, Module], None] | None = None,
 ) -> Module:
     """The module after all passes of the level, its dimensions bound. Raises E210 where one has no value."""
-    bound: tuple[Pass, ...] = (Specialize(tuple(sorted(options.dims.items()))),) if options.dims else ()
+    bound: tuple[Pass, ...] = (Specialise(tuple(sorted(options.dims.items()))),) if options.dims else ()
     free = _unbound(module) - set(options.dims)
     if free:
         names = sorted(free)

@@ -18,7 +18,7 @@ from rlx_ir.passes.remove_dead import RemoveDead
 from rlx_ir.passes.select_branches import SelectBranches
 from rlx_ir.passes.share_common import ShareCommon
 from rlx_ir.passes.simplify import Simplify
-from rlx_ir.passes.specialize import Specialize
+from rlx_ir.passes.specialise import Specialise
 
 __all__ = [
     "LEVELS",
@@ -33,7 +33,7 @@ __all__ = [
     "SelectBranches",
     "ShareCommon",
     "Simplify",
-    "Specialize",
+    "Specialise",
     "apply_passes",
 ]
 

@@ -1,4 +1,4 @@
-"""Specialize: symbolic dimensions become numbers."""
+"""Specialise: symbolic dimensions become numbers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from rlx_ir.module import Module
 from rlx_ir.passes.base import Pass
 from rlx_ir.specialise import specialise
 
-__all__ = ["Specialize"]
+__all__ = ["Specialise"]
 
 
 @dataclass(frozen=True)
-class Specialize(Pass):
+class Specialise(Pass):
     """The module for given values of its symbolic dimensions, with all types inferred anew.
 
     Holds for inputs of those sizes only.
     """
 
-    name = "specialize"
+    name = "specialise"
 
     dims: tuple[tuple[str, int], ...]
 

@@ -1,6 +1,6 @@
-"""Specialize replaces symbolic dimensions by numbers, in attributes too."""
+"""Specialise replaces symbolic dimensions by numbers, in attributes too."""
 
-from rlx_ir.passes import Specialize
+from rlx_ir.passes import Specialise
 from rlx_ir.text import parse, print_module
 
 BEFORE = """\
@@ -22,10 +22,10 @@ def m():
 
 
 def test_every_shape_becomes_known():
-    after = Specialize((("N", 3),)).apply(parse(BEFORE))
+    after = Specialise((("N", 3),)).apply(parse(BEFORE))
     assert print_module(after) == AFTER
     assert after.tensor("b").shape == (3, 1)
 
 
 def test_other_names_stay():
-    assert Specialize((("M", 3),)).apply(parse(BEFORE)) == parse(BEFORE)
+    assert Specialise((("M", 3),)).apply(parse(BEFORE)) == parse(BEFORE)
