@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from rlx_base.dtypes import INDEX, DType
 from rlx_compiler.build import build_program
-from rlx_compiler.loops.ir import Body, Buffer, Expr, For, Kernel, Literal, Load, Store, Var
+from rlx_compiler.loops.ir import Apply, Body, Broadcast, Buffer, Expr, For, Kernel, Literal, Load, Stmt, Store, Var
 from rlx_compiler.loops.program import Argument, Launch, Port, Program
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.targets import resolve
@@ -131,3 +132,34 @@ def elementwise(
     value: Expr = function(*[Load(source, (i,), lanes) for source in sources])
     body: Body = (For("i", number(0), number(count), (Store(out, (i,), value),), step=lanes, kind="parallel"),)
     return Kernel(name, (*sources, out), body)
+
+
+TARGETS = [("llvm", "host"), ("llvm", "x86-64-v2"), ("c", "host"), ("c", "x86-64")]
+everywhere = pytest.mark.parametrize(("target", "cpu"), TARGETS, ids=[f"{t}:{c}" for t, c in TARGETS])
+
+
+def program_of_many(kernels: list[Kernel]) -> Program:
+    """One launch per kernel; the last parameter of each is its output."""
+    inputs, outputs, launches = [], [], []
+    for kernel in kernels:
+        arguments = [Argument("input", len(inputs) + i) for i in range(len(kernel.params) - 1)]
+        inputs += [Port(f"{kernel.name}.{b.name}", b.dtype, b.shape) for b in kernel.params[:-1]]
+        last = kernel.params[-1]
+        arguments.append(Argument("output", len(outputs)))
+        outputs.append(Port(kernel.name, last.dtype, last.shape))
+        launches.append(Launch(kernel.name, kernel.name, tuple(arguments), (), 0, 0))
+    return Program("many", tuple(kernels), tuple(launches), tuple(inputs), tuple(outputs), (), 0, 0)
+
+
+def over(stop: int, *body: Stmt, step: int = 1, var: str = "i", kind: Any = "serial") -> For:
+    return For(var, number(0), number(stop), body, step, kind)
+
+
+def plus(a: Expr, b: Expr | int) -> Expr:
+    return Apply("add", (a, number(b) if isinstance(b, int) else b), a.dtype)
+
+
+def spread(model: Expr, value: float) -> Expr:
+    """A constant of the dtype of `model`, in as many lanes."""
+    literal = Literal(value, model.dtype)
+    return literal if model.lanes == 1 else Broadcast(literal, model.lanes)
