@@ -14,6 +14,8 @@ from rlx_compiler.loops.interpret import run_kernel
 from rlx_compiler.loops.ir import Buffer, Expr, For, Kernel, Store, Var
 from rlx_compiler.lowering.guards import clips, conjuncts, skippable, summed
 from rlx_compiler.lowering.indices import Scope, index_of, interval, truth
+from rlx_compiler.lowering.segments import Segment, segments
+from rlx_compiler.lowering.storage import Stage
 from rlx_compiler.lowering.values import lane_stride
 from rlx_ir import expr as ir
 from rlx_ir.expr import Axis, Tensor, apply, greatest, literal, select, total, within
@@ -175,3 +177,44 @@ def test_a_guard_is_skippable_only_where_its_other_side_adds_nothing() -> None:
     assert of(greatest(zero, over=(K,))) == []
     assert of(greatest(lowest, over=(K,))) == [condition]
     assert list(conjuncts(apply("and", condition, apply("and", K > 1, K > 2)))) == [condition, K > 1, K > 2]
+
+
+def guarded(*conditions: ir.Expr, axes: tuple[Axis, ...]) -> Stage:
+    """A stage whose body depends on the conditions."""
+    body: ir.Expr = literal(0.0)
+    for condition in conditions:
+        body = select(condition, body + 1.0, body)
+    shape = tuple(axis.extent for axis in axes)
+    return Stage(Tensor("out", shape, FLOAT32), axes, axes, body)
+
+
+N, M = Axis("n", 30), Axis("m", 6)
+
+
+@given(st.integers(-4, 4).filter(bool), st.integers(-3, 3), st.integers(-60, 60), st.sampled_from(["lt", "le", "gt"]))
+def test_segments_are_known_exactly_where_every_value_agrees(s: int, t: int, c: int, order: str) -> None:
+    found = segments(guarded(apply(order, N * s + M * t, c), axes=(N, M)), N)
+    assert [part.start for part in found] == [0, *itertools.accumulate(part.size for part in found)][:-1]
+    assert sum(part.size for part in found) == 30
+    compare = {"lt": int.__lt__, "le": int.__le__, "gt": int.__gt__}[order]
+    for part in found:
+        truths = {n: {compare(n * s + m * t, c) for m in range(6)} for n in range(part.start, part.start + part.size)}
+        if part.known:
+            assert len(set.union(*truths.values())) == 1
+        else:
+            assert all(len(either) == 2 for either in truths.values())
+
+
+def test_a_long_axis_is_cut_without_walking_along_it() -> None:
+    long = Axis("long", 10**12)
+    inside = apply("and", long >= 7, long < 10**12 - 3)
+    found = segments(guarded(inside, axes=(long,)), long)
+    assert found == [Segment(0, 7, True), Segment(7, 10**12 - 10, True), Segment(10**12 - 3, 3, True)]
+    odd = segments(guarded(apply("eq", long % 2, 1), axes=(long,)), long)
+    assert odd == [Segment(0, 10**12, False)]
+    assert segments(guarded(axes=(long,)), long) == [Segment(0, 10**12, True)]
+
+
+def test_more_seams_than_are_worth_a_copy_each_are_left_in_the_loop() -> None:
+    assert len(segments(guarded(N < 3, N < 9, axes=(N,)), N)) == 3
+    assert segments(guarded(*(place > N for place in range(2, 28, 2)), axes=(N,)), N) == [Segment(0, 30, False)]

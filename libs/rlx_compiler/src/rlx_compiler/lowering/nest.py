@@ -13,29 +13,17 @@ from dataclasses import dataclass, replace
 
 from rlx_compiler.loops import build
 from rlx_compiler.loops.ir import Body, Buffer, Expr, For, If, Kernel, Let, Stmt, Var
-from rlx_compiler.lowering.guards import conditions
-from rlx_compiler.lowering.indices import Scope, truth
+from rlx_compiler.lowering.indices import Scope
 from rlx_compiler.lowering.leaf import Group, Tile, groups_of
+from rlx_compiler.lowering.segments import Segment, segments
 from rlx_compiler.lowering.storage import Stage
 from rlx_compiler.lowering.substitute import reduces
 from rlx_compiler.lowering.sums import Sums
 from rlx_compiler.lowering.values import LANE, Values, splat, stored
 from rlx_compiler.schedule.plan import Loop, Plan
-from rlx_ir import expr as ir
-from rlx_ir.expr import Axis, Reduce, Tensor
+from rlx_ir.expr import Reduce, Tensor
 
-__all__ = ["Segment", "build_kernel", "segments"]
-
-_MOST_SEGMENTS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of an axis. `known`: in all of it every guard on the axis is decided."""
-
-    start: int
-    size: int
-    known: bool
+__all__ = ["build_kernel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +33,6 @@ class _Domain:
     base: Expr
     size: int
     narrow: bool = False
-
-
-def segments(stage: Stage, axis: Axis) -> list[Segment]:
-    """The axis cut where a guard on it changes; one known segment where there is no guard."""
-    size = axis.extent
-    assert isinstance(size, int)
-    guards = [c for c in conditions(stage.body) if any(part == axis for part in ir.walk(c))]
-    whole = [Segment(0, size, True)]
-    if not guards or size == 0:
-        return whole
-    scope = Scope()
-    others = {part for c in guards for part in ir.walk(c) if isinstance(part, Axis)} - {axis}
-    for other in others:
-        assert isinstance(other.extent, int)
-        scope = scope.bind(other, Var(other.name)).variable(other.name, 0, max(other.extent - 1, 0))
-
-    def unread(_: ir.Expr) -> Expr:
-        raise ValueError("guards read nothing")
-
-    def decided(place: int) -> tuple[bool | None, ...]:
-        here = scope.bind(axis, build.index(place))
-        return tuple(truth(guard, here, unread) for guard in guards)
-
-    found: list[Segment] = []
-    last: tuple[bool | None, ...] | None = None
-    for place in range(size):
-        now = decided(place)
-        known = None not in now
-        same = bool(found) and found[-1].known == known and (now == last or not known)
-        if same:
-            found[-1] = Segment(found[-1].start, found[-1].size + 1, known)
-        else:
-            found.append(Segment(place, 1, known))
-        last = now
-    return found if len(found) <= _MOST_SEGMENTS else [Segment(0, size, False)]
 
 
 def build_kernel(stage: Stage, plan: Plan, name: str, buffers: Mapping[Tensor, Buffer]) -> Kernel:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlx_compiler.lowering.collapse import collapse
 from rlx_compiler.lowering.storage import physical
 from rlx_ir.expr import Apply, Axis, Expr, Literal, Read, Tensor
 from rlx_ir.layout import Layout
@@ -14,12 +16,14 @@ from rlx_ir.scalar import SCALARS
 
 __all__ = ["viewed"]
 
+_MOST_TRIED: Final = 1 << 22  # elements; a larger reshape is a copy
+
 
 def viewed(defined: Tensor, layouts: Mapping[str, Layout | None]) -> str | None:
     """The value whose memory the tensor can share: it holds the same elements in the same order; or None."""
     if not isinstance(defined.body, Read):
         return None
-    stage = physical(defined, layouts)
+    stage = collapse(physical(defined, layouts))
     read = stage.body
     if not isinstance(read, Read) or read.tensor.dtype != stage.output.dtype:
         return None
@@ -27,6 +31,10 @@ def viewed(defined: Tensor, layouts: Mapping[str, Layout | None]) -> str | None:
     source = [size for size in read.tensor.shape if isinstance(size, int)]
     counts = [size for size in sizes if isinstance(size, int)]
     if len(counts) != len(sizes) or np.prod(counts) != np.prod(source):
+        return None
+    if read.tensor.shape == stage.output.shape and read.indices == stage.indices:
+        return read.tensor.name
+    if np.prod(counts) > _MOST_TRIED:
         return None
     grids = dict(zip(stage.axes, np.indices(counts, np.int64, sparse=True), strict=True))
     offset: NDArray[np.int64] = np.zeros((), np.int64)

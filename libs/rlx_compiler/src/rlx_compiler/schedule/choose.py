@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
-from rlx_compiler.lowering.nest import segments
+from rlx_compiler.lowering.segments import segments
 from rlx_compiler.lowering.storage import Stage
 from rlx_compiler.lowering.substitute import reduces
 from rlx_compiler.lowering.values import computed
