@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rlx.stack import Ports, StackSettings, control, guard, state
+from rlx.stack import Ports, StackSettings, control, guard, running, state
 from rlx_base.errors import ClusterError
 
 from .programs import events, pid
@@ -132,6 +132,15 @@ def test_a_busy_port_is_named_before_anything_starts(tmp_path: Path) -> None:
     assert "--api-port PORT --gss-port PORT" in caught.value.help
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "stack.lock"]
     assert not list((tmp_path / "logs").iterdir())
+
+
+def test_a_block_whose_stack_cannot_start_is_told_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        ports = Ports.free().model_copy(update={"node": busy.getsockname()[1]})
+        with pytest.raises(ClusterError) as caught, running(StackSettings(data=tmp_path, ports=ports)):
+            pytest.fail("a stack without its port")
+    assert caught.value.code == "RLX-E544"
+    assert "it ended with exit code 3" in caught.value.message
 
 
 def test_a_leftover_of_a_dead_supervisor_is_no_stack(tmp_path: Path) -> None:
