@@ -14,6 +14,7 @@ from libs.rlx_compiler.tests.native import (
     plus,
     program_of,
     program_of_many,
+    spread,
 )
 from rlx_base.dtypes import BOOL, FLOAT32, INDEX
 from rlx_compiler.loops.ir import (
@@ -36,6 +37,8 @@ from rlx_compiler.loops.ir import (
     Store,
     Var,
 )
+from rlx_compiler.options import CompileOptions
+from rlx_compiler.targets import resolve
 
 I = Var("i")
 rng = np.random.default_rng(7)
@@ -131,3 +134,25 @@ def test_each_iteration_of_a_parallel_loop_belongs_to_one_thread(target: str, cp
             want = np.zeros(70, np.int64)
             want[start:stop:step] = 1
             np.testing.assert_array_equal(result, want, err_msg=f"{threads} threads, {start}:{stop}:{step}")
+
+
+def test_a_sum_reads_again_what_the_nest_reads_again() -> None:
+    # Merged, the four values would be kept in registers between the two rounds of sums.
+    x, out = Buffer("x", FLOAT32, (64,)), Buffer("out", FLOAT32, (64,), access="write")
+    rounds = [
+        Assign("acc", (i,), Fma(Load(x, (number(16 * i),), 16), spread(Load(x, (number(0),), 16), 2.0), element))
+        for _ in range(2)
+        for i, element in enumerate(Element("acc", (i,), FLOAT32, 16) for i in range(4))
+    ]
+    body = (
+        Accumulator("acc", FLOAT32, 16, (4,), spread(Load(x, (number(0),), 16), 0.0)),
+        *rounds,
+        *[Store(out, (number(16 * i),), Element("acc", (i,), FLOAT32, 16)) for i in range(4)],
+    )
+    program = program_of(Kernel("k", (x, out), body))
+    resolved = resolve(CompileOptions("llvm"))
+    text = resolved.target.emit(program, resolved.spec)["kernel.ll"]
+    assert text.count("fence syncscope") == 1
+    array = rng.standard_normal(64).astype(np.float32)
+    (result,) = load(program).run(array)
+    np.testing.assert_allclose(result, 4 * array, rtol=1e-6)

@@ -92,6 +92,9 @@ class Spelling(ABC):
     @abstractmethod
     def assign(self, place: Value, value: Value) -> None: ...
 
+    def reload(self) -> None:
+        """Loads from here on are not to be merged with those before."""
+
     @abstractmethod
     def allocate(self, buffer: Buffer) -> str: ...
 

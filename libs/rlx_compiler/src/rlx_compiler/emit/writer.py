@@ -41,7 +41,7 @@ from rlx_compiler.loops.ir import (
     Var,
 )
 from rlx_compiler.math import Call, Function, legalize
-from rlx_compiler.math.graph import shared_parts, touches_memory
+from rlx_compiler.math.graph import all_parts, shared_parts, touches_memory
 from rlx_compiler.targets.spec import TargetSpec
 
 __all__ = ["THREAD", "THREADS", "Writer"]
@@ -183,7 +183,9 @@ class Writer(Spelling):
 
     def statements(self, body: Body) -> None:
         """Emits a body in the current scope."""
+        read: set[Load] = set()
         for statement in body:
+            self._separate(statement, read)
             self._statement(statement)
 
     @contextmanager
@@ -195,6 +197,22 @@ class Writer(Spelling):
             yield
         finally:
             self.scope = outer
+
+    def _separate(self, statement: Stmt, read: set[Load]) -> None:
+        """Keeps a sum that reads an element again from sharing the register of the sum before that read it.
+
+        The nest was planned to read it again, often for nothing, as an operand of the multiply-add. A compiler that
+        merges the loads must keep each value in between, and there are no registers left for that.
+        """
+        if isinstance(statement, For | If | Store):
+            read.clear()
+        if not isinstance(statement, Assign | Let):
+            return
+        loads = {part for part in all_parts(statement.value) if isinstance(part, Load)}
+        if loads & read:
+            self.reload()
+            read.clear()
+        read |= loads
 
     def _statement(self, statement: Stmt) -> None:
         match statement:

@@ -7,7 +7,7 @@ identity of parts, never by their equality.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rlx_compiler.loops.ir import (
@@ -26,7 +26,7 @@ from rlx_compiler.loops.ir import (
 )
 from rlx_compiler.math.function import Call
 
-__all__ = ["parts", "rewrite", "shared_parts", "touches_memory", "with_parts"]
+__all__ = ["all_parts", "parts", "rewrite", "shared_parts", "touches_memory", "with_parts"]
 
 
 def parts(expr: Expr) -> tuple[Expr, ...]:
@@ -107,16 +107,19 @@ def shared_parts(expr: Expr) -> frozenset[int]:
     return frozenset(key for key, count in uses.items() if count > 1)
 
 
-def touches_memory(expr: Expr) -> bool:
-    """Whether computing it could fault or is long: then it must not be computed in vain."""
+def all_parts(expr: Expr) -> Iterator[Expr]:
+    """The expression and its parts, each object once."""
     seen: set[int] = set()
     pending = [expr]
     while pending:
         part = pending.pop()
-        if isinstance(part, Load | Call):
-            return True
+        yield part
         for child in parts(part):
             if id(child) not in seen:
                 seen.add(id(child))
                 pending.append(child)
-    return False
+
+
+def touches_memory(expr: Expr) -> bool:
+    """Whether computing it could fault or is long: then it must not be computed in vain."""
+    return any(isinstance(part, Load | Call) for part in all_parts(expr))

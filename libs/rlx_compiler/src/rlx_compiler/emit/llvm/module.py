@@ -63,8 +63,8 @@ def _kernel(
     for place, buffer in enumerate(kernel.params):
         # Numbered, since a buffer's name need not be one in LLVM.
         writer.scope.buffers[buffer.name] = f"%p{place}"
-        readonly = "readonly " if buffer.access == "read" else ""
-        parameters.append(f"ptr noalias {readonly}align 64 %p{place}")
+        # Not `readonly`: with `noalias` it would make every load invariant, and a fence could not keep two apart.
+        parameters.append(f"ptr noalias align 64 %p{place}")
     writer.statements(kernel.body)
     functions |= writer.called
     intrinsics |= writer.intrinsics

@@ -120,6 +120,9 @@ class LlvmWriter(LlvmValues):
     def element(self, place: Value) -> Value:
         return self._is(f"load {self.type(place)}, ptr {place.text}", place.dtype, place.lanes)
 
+    def reload(self) -> None:
+        self._do('fence syncscope("singlethread") acq_rel')
+
     def assign(self, place: Value, value: Value) -> None:
         self._do(f"store {self.typed(value)}, ptr {place.text}")
 
