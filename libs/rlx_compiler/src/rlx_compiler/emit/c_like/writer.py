@@ -74,6 +74,9 @@ class CWriter(CValues):
     def element(self, place: Value) -> Value:
         return place
 
+    def reload(self) -> None:
+        self._line("__atomic_signal_fence(__ATOMIC_ACQ_REL);")
+
     def assign(self, place: Value, value: Value) -> None:
         self._line(f"{place.text} = {self._as(place, value)};")
 
