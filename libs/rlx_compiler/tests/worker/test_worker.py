@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from rlx_base.errors import CompileError, TextError
+from rlx_base.errors import ClusterError, CompileError, TextError
 from rlx_base.span import Span
 from rlx_compile_api.app import create_app
+from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.service import Service
 from rlx_compile_api.settings import Settings
 from rlx_compiler.options import CompileOptions, CompileResult
@@ -25,6 +26,7 @@ from rlx_compiler.worker.celery_app import celery_arguments, create_celery
 from rlx_compiler.worker.scratch import scratch_folder
 from rlx_wire.bundle import read_manifest
 from rlx_wire.jobs import COMPILE_TASK, CompileMessage
+from rlx_wire.manifest import Manifest
 from tests.support.bundles import write_small_bundle
 from tests.support.compile_api import ListBroker, inspect_text
 from tests.support.served import served
@@ -192,6 +194,92 @@ def test_a_result_that_cannot_be_delivered_is_dropped_and_done_again(
         time.sleep(0.02)
     world.runner(world.bundle).run(CompileMessage(task_id=message.task_id, attempt=2, request_id="r"))
     assert [attempt["state"] for attempt in world.task(job)["attempts"]] == ["lost", "succeeded"]
+
+
+def test_a_result_for_another_program_fails_at_once(world: World) -> None:
+    """The service compares what came with what the task asked for; nobody tries the same again."""
+
+    def compile(source: Path, options: CompileOptions, output: Path, **_: Any) -> CompileResult:
+        digest = write_small_bundle(output, "f" * 64, options.target, options.cpu, options.opt_level)
+        return CompileResult(digest, output, read_manifest(output), {}, {})
+
+    job, message = world.post()
+    world.runner(compile).run(message)
+    task = world.task(job)
+    assert (task["state"], [attempt["state"] for attempt in task["attempts"]]) == ("failed", ["failed"])
+    assert task["problem"]["code"] == "RLX-E433"
+    assert f"program_digest {'f' * 64}, the task asked for {world.program}" in task["problem"]["detail"]
+
+
+def test_a_bundle_that_is_rejected_fails_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "rlx_compiler.worker.attempt.stream_bundle", lambda directory, sink: sink.write(b"no zip at all")
+    )
+    job, message = world.post()
+    world.runner(world.bundle).run(message)
+    task = world.task(job)
+    assert (task["state"], [attempt["state"] for attempt in task["attempts"]]) == ("failed", ["failed"])
+    assert task["problem"]["code"] == "RLX-E307"
+
+
+def test_a_full_artifact_store_fails_the_attempt_after_some_tries(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[Path] = []
+
+    def full(store: BlobStore, archive: Path, digest: str) -> None:
+        tries.append(archive)
+        raise ClusterError("E534", reason="No space left on device", folder=store.folder)
+
+    monkeypatch.setattr(BlobStore, "put_bundle", full)
+    job, message = world.post()
+    world.runner(world.bundle).run(message)
+    task = world.task(job)
+    assert len(tries) == 3
+    assert (task["state"], [attempt["state"] for attempt in task["attempts"]]) == ("failed", ["failed"])
+    assert task["problem"]["code"] == "RLX-E534"
+    assert "No space left on device" in task["problem"]["detail"]
+
+
+def test_a_full_store_that_has_room_again_takes_the_bundle(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = [True]
+
+    def once(store: BlobStore, archive: Path, digest: str) -> Manifest:
+        if full:
+            full.clear()
+            raise ClusterError("E534", reason="No space left on device", folder=store.folder)
+        return original(store, archive, digest)
+
+    original = BlobStore.put_bundle
+    monkeypatch.setattr(BlobStore, "put_bundle", once)
+    job, message = world.post()
+    world.runner(world.bundle).run(message)
+    assert [attempt["state"] for attempt in world.task(job)["attempts"]] == ["succeeded"]
+
+
+def test_a_source_that_the_store_has_lost_gives_the_task_back(world: World) -> None:
+    """It may come back from a backup: that is not the program's fault."""
+    job, message = world.post()
+    (blob,) = (path for path in (world.service.blobs.folder / "blobs").rglob("*") if path.is_file())
+    blob.unlink()
+    world.runner(world.bundle).run(message)
+    task = world.task(job)
+    assert (task["state"], task["losses"]) == ("queued", 1)
+
+
+def test_a_proxy_that_says_no_in_its_own_words_is_quoted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(self: httpx.Client, method: str, url: str, **rest: Any) -> httpx.Response:
+        if "/artifact/" in url:
+            return httpx.Response(413, text="<h1>Too Large</h1>", request=httpx.Request(method, world.url + url))
+        return original(self, method, url, **rest)
+
+    original = httpx.Client.request
+    monkeypatch.setattr(httpx.Client, "request", too_large)
+    job, message = world.post()
+    world.runner(world.bundle).run(message)
+    task = world.task(job)
+    assert task["state"] == "failed"
+    assert "status 413: <h1>Too Large</h1>" in task["problem"]["detail"]
 
 
 def test_a_worker_of_another_version_or_with_a_wrong_key_does_nothing(world: World) -> None:

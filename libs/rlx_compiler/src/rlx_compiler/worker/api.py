@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from pydantic import ValidationError
 
 from rlx_base.errors import ArtifactError, ClusterError
 from rlx_wire.api import Progress, SourceFile
@@ -22,12 +23,16 @@ from rlx_wire.jobs import (
     Lease,
     Result,
 )
+from rlx_wire.problem import Problem
 from rlx_wire.service.logs import REQUEST_ID_HEADER
 
 __all__ = ["AttemptOver", "Refused", "WorkerApi"]
 
 _CHUNK: Final = 1 << 20
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0, 4.0)
+_STORE_FULL: Final = 507
+_OVER: Final = 409
+_SLOW_DOWN: Final = 429
 log = logging.getLogger(__name__)
 
 
@@ -36,13 +41,23 @@ class AttemptOver(Exception):
 
 
 class Refused(Exception):
-    """compile-api does not take what we send."""
+    """compile-api does not take what we send; `problem` is what it says about it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.status}: {problem.detail}")
+        self.problem = problem
+
+    @property
+    def final(self) -> bool:
+        """Whether another attempt would be answered the same: what was sent is at fault, or the store is full."""
+        return self.problem.status < 500 or self.problem.status == _STORE_FULL
 
 
 class WorkerApi:
     """One attempt's view of compile-api; every call but `source` raises `AttemptOver` once the attempt is over.
 
-    Raises `Refused` where the service says no for another reason, E531 where it cannot be reached for some seconds.
+    Raises `Refused` where the service says no for another reason (of a full store: after some tries), E531 where it
+    cannot be reached for some seconds.
     """
 
     def __init__(self, url: str, key: str | None, message: CompileMessage, token: str) -> None:
@@ -111,7 +126,8 @@ class WorkerApi:
         """An answer, or None after a pause where it may come the next time."""
         try:
             answer = self._client.request(method, path, **request)
-            if answer.status_code < 500:
+            again = answer.status_code >= 500 or answer.status_code == _SLOW_DOWN
+            if not again or (pause is None and answer.status_code == _STORE_FULL):
                 return _checked(answer)
             reason = f"status {answer.status_code}"
         except httpx.TransportError as error:
@@ -133,8 +149,14 @@ def _pauses() -> Iterator[float | None]:
 
 
 def _checked(answer: httpx.Response) -> httpx.Response:
-    if answer.status_code == 409:
-        raise AttemptOver(answer.json().get("detail", ""))
-    if answer.is_error:
-        raise Refused(f"{answer.status_code}: {answer.text[:500]}")
-    return answer
+    if not answer.is_error:
+        return answer
+    try:
+        problem = Problem.model_validate_json(answer.content)
+    except ValidationError:  # not of compile-api: of a proxy before it
+        reason = f"status {answer.status_code}: {answer.text[:500]}"
+        error = ClusterError("E531", service="compile-api", url=str(answer.url), reason=reason)
+        problem = Problem.of(error).model_copy(update={"status": answer.status_code})
+    if answer.status_code == _OVER:
+        raise AttemptOver(problem.detail)
+    raise Refused(problem)

@@ -52,7 +52,14 @@ class AttemptRunner:
 
     def _report(self, api: WorkerApi, result: Result) -> None:
         reach("worker.before-report")
-        api.report(result)
+        try:
+            api.report(result)
+        except Refused as refused:
+            if not refused.final:
+                raise
+            # The bundle is not what the task asked for, and would not be the next time.
+            log.error("compile-api refused the result: %s", refused)
+            api.report(Result(token=api.token, outcome="failed", problem=refused.problem))
 
     def _work(self, api: WorkerApi, assignment: Assignment, lease: HeldLease) -> Result:
         """Compiles and uploads. Raises AttemptOver as soon as the lease is gone."""
@@ -113,6 +120,9 @@ def _failure(token: str, error: Exception, source: Path) -> Result:
     """`failed` where the program is at fault, and would be again; `abandoned` where this worker is."""
     if isinstance(error, RlxError):
         return Result(token=token, outcome="failed", problem=_problem(error, source))
+    if isinstance(error, Refused) and error.final:
+        log.error("compile-api refused the attempt's files: %s", error)
+        return Result(token=token, outcome="failed", problem=error.problem)
     log.exception("the attempt failed on this worker", exc_info=error)
     why = f"{type(error).__name__}: {error}"
     return Result(token=token, outcome="abandoned", problem=Problem.of(ClusterError("E532", why=why)))
