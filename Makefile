@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format test chaos fuzz lock demo up bench clean
+.PHONY: help setup models lint format generated test chaos fuzz lock demo up bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ lint: setup ## style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+generated: setup ## anew what is written from the code: the names that editors know
+	$(RUN) tools.stubs
 
 format: setup ## what `make lint` can repair by itself
 	$(BIN)/ruff check --fix --exit-zero .

@@ -118,6 +118,13 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "a tensor of shape {shape} is too large",
         "a dimension has at most 2**40 and a tensor at most 2**48 elements, in at most 16 dimensions",
     ),
+    (
+        "E023",
+        422,
+        "rlx.{name} stands for an op of the language, and is called outside of a module",
+        "write it inside a function under @rlx.module; on NumPy arrays, write NumPy under @rlx.jit",
+    ),
+    ("E024", 422, "the source of {name!r} cannot be read: {why}", "@rlx.module reads a `def` that stands in a file"),
     ("E030", 422, "{name} is not a function for constants{hint}", "constants are made with {known}"),
     (
         "E031",
@@ -260,6 +267,19 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E211", 422, "{what} cannot be compiled to a kernel", "rewrite the model without it; the interpreter can run it"),
     ("E212", 409, "the compilation was stopped", "whoever started it asked for that; start it again"),
+    (
+        "E221",
+        422,
+        "rlx.jit: {what} needs the value of a traced array, and only its shape and dtype are known",
+        "keep Python's own `if`, `while` and `float()` to plain arguments; np.where chooses between arrays",
+    ),
+    (
+        "E222",
+        422,
+        "rlx.jit: {name} cannot be traced{why}",
+        "the tutorial lists what can; leave this part outside of the traced function",
+    ),
+    ("E223", 422, "rlx.jit: {name} has not been traced yet", "call it with arrays, or {name}.trace(…), first"),
     # --- E3xx: artifacts
     (
         "E301",
@@ -500,6 +520,8 @@ class RlxError(Exception):
     """
 
     series: ClassVar[str] = ""
+    source: str | None = None
+    """The whole text that `at` points into, where whoever raised the error had it."""
 
     def __init__(
         self,
@@ -530,6 +552,7 @@ class RlxError(Exception):
 
         `source` is the whole text of the file that `at` points into; without it the caret is left out.
         """
+        source = self.source if source is None else source
         place = f"{self.at.file}:{self.at.line}:{self.at.column}: " if self.at else ""
         lines = [f"{place}error[{self.code}]: {self.message}"]
         rows = source.splitlines() if source is not None else []

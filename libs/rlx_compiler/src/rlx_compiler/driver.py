@@ -17,7 +17,7 @@ from rlx_ir.identity import meaning_digest, program_digest
 from rlx_ir.module import Module
 from rlx_ir.text import print_module
 from rlx_wire.abi import header
-from rlx_wire.bundle import write_bundle
+from rlx_wire.bundle import read_manifest, write_bundle
 from rlx_wire.manifest import KernelSpec, Manifest, NativeSegment, TensorSpec, canonical_json
 
 __all__ = ["PHASES", "compile_module"]
@@ -48,10 +48,9 @@ def compile_module(
         "report.json": canonical_json(compiled.report),
         "model.rlx": print_module(module).encode(),
     }
-    manifest = _manifest(module, compiled.program, resolved, options)
-    digest = write_bundle(output, manifest, files)
+    digest = write_bundle(output, _manifest(module, compiled.program, resolved, options), files)
     phases.end()
-    return CompileResult(digest, output, manifest, compiled.report, phases.seconds)
+    return CompileResult(digest, output, read_manifest(output), compiled.report, phases.seconds)
 
 
 def _manifest(module: Module, program: Program, resolved: Resolved, options: CompileOptions) -> Manifest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from rlx_cluster.deployments import Replica
 from rlx_node import api_v1, api_v2
 from rlx_node.actor import VERSION, Actor
 from rlx_node.devices import capabilities, devices
+from rlx_node.holdings import DeviceExecutor
 from rlx_node.settings import NodeSettings
 from rlx_runtime import Executor
 from rlx_wire.service.keys import RequireKey, bearer
@@ -28,21 +29,25 @@ def create_actor(
     settings: NodeSettings,
     kinds: Iterable[str] | None = None,
     local: Mapping[Replica, Path] | None = None,
+    observed: Callable[[DeviceExecutor], DeviceExecutor] = lambda executor: executor,
 ) -> Actor:
     """An actor with this machine's devices of these `kinds` (all, where None), each in an executor of its
     own.
 
-    `local` are bundles that it serves from the start, whoever deploys what.
+    `local` are bundles that it serves from the start, whoever deploys what. `observed` may stand between the actor and
+    an executor, to see its runs.
     """
     entry = settings.entry
     found = devices(kinds, entry.devices if entry is not None else ())
     runtime = settings.runtime
     executors = {
-        device.id: Executor(
-            device.id,
-            threads=None if runtime.threads == "auto" else runtime.threads,
-            in_flight=runtime.context_pool_size,
-            queue=runtime.queue,
+        device.id: observed(
+            Executor(
+                device.id,
+                threads=None if runtime.threads == "auto" else runtime.threads,
+                in_flight=runtime.context_pool_size,
+                queue=runtime.queue,
+            )
         )
         for device in found
         if device.targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,7 @@ __all__ = ["File", "parse", "parse_file"]
 
 MAX_EXPANDED_NODES: Final = 1_000_000
 MAX_CALL_DEPTH: Final = 24
+NO_MODULES: Final[Mapping[str, Module]] = {}
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,28 @@ class File:
 
 
 def parse(
-    text: str | bytes, *, file: str = "<text>", resolver: Resolver | None = None, limits: Limits = DEFAULT_LIMITS
+    text: str | bytes,
+    *,
+    file: str = "<text>",
+    resolver: Resolver | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    modules: Mapping[str, Module] = NO_MODULES,
 ) -> Module:
     """The entry module of a text: `main`, or the first. The modules that it calls are in its nodes' regions.
 
-    Nothing of the text is executed. `resolver` gives the files that constants name. Raises TextError (E0xx) and
-    VerifyError (E1xx), with the place; `error.render(text)` shows it.
+    Nothing of the text is executed. `resolver` gives the files that constants name; `modules` may be called beside
+    those of the text. Raises TextError (E0xx) and VerifyError (E1xx), with the place; `error.render(text)` shows it.
     """
-    return parse_file(text, file=file, resolver=resolver, limits=limits).entry
+    return parse_file(text, file=file, resolver=resolver, limits=limits, modules=modules).entry
 
 
 def parse_file(
-    text: str | bytes, *, file: str = "<text>", resolver: Resolver | None = None, limits: Limits = DEFAULT_LIMITS
+    text: str | bytes,
+    *,
+    file: str = "<text>",
+    resolver: Resolver | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    modules: Mapping[str, Module] = NO_MODULES,
 ) -> File:
     """All modules of a text. Raises as `parse`."""
     if isinstance(text, bytes):
@@ -63,12 +75,12 @@ def parse_file(
         raise TextError(
             "E006", at=Span(file, 1, 1, 2), why=f"Python's parser gives up ({type(wrong).__name__})"
         ) from None
-    return _FileParser(Source(file, text), tree, Files(resolver)).read()
+    return _FileParser(Source(file, text), tree, Files(resolver), modules).read()
 
 
 class _FileParser:
-    def __init__(self, source: Source, tree: ast.Module, files: Files) -> None:
-        self._source, self._files = source, files
+    def __init__(self, source: Source, tree: ast.Module, files: Files, known: Mapping[str, Module]) -> None:
+        self._source, self._files, self._known = source, files, known
         self._functions: dict[str, ast.FunctionDef] = {}
         self._done: dict[str, Module] = {}
         self._expanded: dict[str, int] = {}
@@ -119,8 +131,11 @@ class _FileParser:
 
     def _called(self, name: ast.Name) -> Module:
         function = self._functions.get(name.id)
+        if function is None and name.id in self._known:
+            return self._outside(self._known[name.id])
         if function is None:
-            raise self._source.error("E021", name, name=name.id, hint=nearest(name.id, self._functions))
+            known = [*self._functions, *self._known]
+            raise self._source.error("E021", name, name=name.id, hint=nearest(name.id, known))
         if name.id == "main":
             raise self._source.error("E007", name, name="main", why="it is the module that runs, and cannot be called")
         if name.id in self._running:
@@ -129,10 +144,21 @@ class _FileParser:
             raise self._source.error("E002", name, limit=MAX_CALL_DEPTH)
         return self._module(name.id, function)
 
+    def _outside(self, module: Module) -> Module:
+        """A module that was read before; it counts towards the same bounds."""
+        if module.name not in self._expanded:
+            called = [region for node in module.nodes for region in node.regions]
+            for region in called:
+                self._outside(region)
+            self._expanded[module.name] = len(module.nodes) + sum(self._expanded[region.name] for region in called)
+            self._depth[module.name] = 1 + max((self._depth[region.name] for region in called), default=0)
+        return module
+
     def _module(self, name: str, function: ast.FunctionDef) -> Module:
         if name not in self._done:
             self._running.append(name)
-            module = Body(self._source, function, self._called, frozenset(self._functions), self._files).read()
+            names = frozenset((*self._functions, *self._known))
+            module = Body(self._source, function, self._called, names, self._files).read()
             self._running.pop()
             calls = [region.name for node in module.nodes for region in node.regions]
             # Small texts can call exponentially often: what a module comes to when all calls are inlined is bounded.

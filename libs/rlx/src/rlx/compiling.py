@@ -1,0 +1,79 @@
+"""`rlx.compile` and `rlx.load`: a model of any kind becomes a bundle, and a bundle becomes something that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from rlx.caching import CompileCache
+from rlx_compiler import CompileOptions, CompileResult, compile_module
+from rlx_compiler.source import load_module
+from rlx_ir.module import Module
+from rlx_runtime import InProcessModel
+from rlx_runtime import load as load_bundle
+
+__all__ = ["compile", "load", "module_of"]
+
+
+@singledispatch
+def module_of(model: Any) -> Module:
+    """The module that a model stands for: a Module, a function under @rlx.module, or the path of a .rlx or .rlxz."""
+    raise TypeError(f"{model!r} is no model: give a module, a function under @rlx.module, or a path")
+
+
+@module_of.register
+def _(model: Module) -> Module:
+    return model
+
+
+@module_of.register(str)
+@module_of.register(Path)
+def _(model: Path | str) -> Module:
+    return load_module(Path(model))
+
+
+def compile(
+    model: Any,
+    *,
+    target: str = "llvm",
+    opt_level: int = 3,
+    cpu: str = "host",
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+    fallback_to_ddr: bool = False,
+    output: Path | str | None = None,
+) -> CompileResult:
+    """Compile a model for one target, in this process; what was compiled before comes from the cache.
+
+    The result's `directory` is the bundle: in the cache, or copied to `output`. Raises TextError, VerifyError and
+    CompileError as `rlx compile` shows them.
+    """
+    options = CompileOptions(
+        target=target, opt_level=opt_level, cpu=cpu, strict=strict, fallback_to_ddr=fallback_to_ddr, dims=dims or {}
+    )
+    module = module_of(model)
+    result = CompileCache.default().bundle(
+        module, options, lambda directory: compile_module(module, options, directory)
+    )
+    return result if output is None else copied(result, Path(output))
+
+
+def copied(result: CompileResult, output: Path) -> CompileResult:
+    """The same bundle in another folder. Raises E308 where that holds something else."""
+    from rlx_wire.bundle import write_bundle
+
+    files: dict[str, bytes | Path] = {name: result.directory / name for name in result.manifest.files}
+    digest = write_bundle(output, result.manifest, files)
+    return CompileResult(digest, output, result.manifest, result.report, result.seconds_by_phase)
+
+
+def load(model: Any, *, threads: int | None = None, **options: Any) -> InProcessModel:
+    """A model that runs in this process: `load(…).run({"x": array})` gives arrays by name.
+
+    `model` is the folder of a bundle, or whatever `compile` takes, then with its `options`.
+    """
+    if isinstance(model, str | Path) and (Path(model) / "manifest.json").is_file():
+        return load_bundle(Path(model), threads)
+    return load_bundle(compile(model, **options).directory, threads)
