@@ -92,6 +92,7 @@ class Spelling(ABC):
     @abstractmethod
     def assign(self, place: Value, value: Value) -> None: ...
 
+    @abstractmethod
     def reload(self) -> None:
         """Loads from here on are not to be merged with those before."""
 
