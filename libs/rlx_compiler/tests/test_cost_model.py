@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from libs.rlx_compiler.tests.interpreted import NARROW, WIDE, compiled, noise
 from rlx_base.dtypes import FLOAT32
+from rlx_compiler.loops.rewrite import statements
 from rlx_compiler.lowering.packing import pack_array
 from rlx_compiler.schedule import primitives
 from rlx_compiler.schedule.plan import Loop, Packing, Plan
@@ -116,3 +117,23 @@ def test_primitives_leave_alone_what_they_do_not_know(unknown: str) -> None:
     assert primitives.parallel(PLAN, [unknown]) == PLAN
     assert primitives.reorder(PLAN, [unknown]) == PLAN
     assert primitives.unroll(PLAN, unknown, 2) == PLAN
+
+
+def test_a_schedule_cannot_make_code_without_bound() -> None:
+    """Blocks that never divide, and turns by the thousand: honoured as far as the code may grow, and said."""
+    text = """
+@rlx.module
+def m():
+    a = rlx.tensor(shape=[97, 64], dtype="float32")
+    b = rlx.tensor(shape=[64, 997], dtype="float32")
+    return rlx.matmul(
+        a, b, tile_layout={"output": {"row": 90, "column": 991}, "a": {"row": 83}, "b": {"column": 983}},
+        compute_schedule={"unroll": {"row": 60000, "reduce": 60000}},
+    )
+"""
+    found = compiled(parse(text))
+    (kernel,) = found.program.kernels
+    assert sum(1 for _ in statements(kernel.body)) < 6000
+    reasons = found.report["kernels"][0]["reasons"]
+    assert any(reason.startswith("row unrolled") and "the code may grow" in reason for reason in reasons)
+    assert any(reason.startswith("reduce unrolled") for reason in reasons)

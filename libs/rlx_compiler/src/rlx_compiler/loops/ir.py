@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from typing import Literal as Choice
 from typing import TypeAlias
 
-from rlx_base.dtypes import BOOL, INDEX, DType
+from rlx_base.dtypes import INDEX, DType
 from rlx_ir.dims import Shape
 
 __all__ = [
@@ -353,6 +353,3 @@ class Kernel:
     def parallel(self) -> For | None:
         """The loop whose iterations the team shares."""
         return next((s for s in self.body if isinstance(s, For) and s.kind == "parallel"), None)
-
-
-TRUE = Literal(True, BOOL)

@@ -28,11 +28,16 @@ __all__ = ["build_kernel"]
 
 @dataclass(frozen=True, slots=True)
 class _Domain:
-    """The part of an axis that is still to be looped over; `narrow` ones are done one by one."""
+    """The part of an axis that is still to be looped over; `narrow` ones are done one by one.
+
+    `size` is how many elements there are, or, where `limit` is given, at most: the last of blocks that do not divide
+    their axis is cut short by it.
+    """
 
     base: Expr
     size: int
     narrow: bool = False
+    limit: Expr | None = None
 
 
 def build_kernel(stage: Stage, plan: Plan, name: str, buffers: Mapping[Tensor, Buffer]) -> Kernel:
@@ -127,16 +132,19 @@ class _Nest:
     def _parallel_domain(
         self, loop: Loop, base: Expr, domains: Mapping[str, _Domain], scope: Scope, var: str
     ) -> tuple[dict[str, _Domain], Scope]:
-        last = (self._size(loop.axis) - 1) // loop.size * loop.size
-        return {**domains, loop.axis: _Domain(base, loop.size)}, scope.variable(var, 0, last, loop.size)
+        size = self._size(loop.axis)
+        last = (size - 1) // loop.size * loop.size
+        cut = size % loop.size and loop.axis not in (self._plan.pixel, self._plan.vector)
+        domain = _Domain(base, loop.size, limit=build.sub(size, base) if cut else None)
+        return {**domains, loop.axis: domain}, scope.variable(var, 0, last, loop.size)
 
     def _rests(self, shared: Sequence[Loop], domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
         """The inside of the parallel loop; blocks that are cut short at the end have their own copy."""
         for place, loop in enumerate(shared):
             size = self._size(loop.axis)
             rest = size % loop.size
-            if rest:
-                domain = domains[loop.axis]
+            domain = domains[loop.axis]
+            if rest and domain.limit is None:
                 assert isinstance(domain.base, Var)
                 whole = scope.variable(domain.base.name, 0, size - rest - loop.size, loop.size)
                 tail = scope.variable(domain.base.name, size - rest, size - rest, loop.size)
@@ -171,8 +179,13 @@ class _Nest:
         return statements
 
     def _range(self, place: int, domain: _Domain, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
-        """One loop of the plan over a domain: its whole blocks, and the rest."""
+        """One loop of the plan over a domain: its whole blocks, and the rest.
+
+        A rest of the tile is a copy of the code, with its own size; elsewhere the last block ends early.
+        """
         loop = self._loops[place]
+        if loop.axis not in (self._plan.pixel, self._plan.vector):
+            return self._blocks(place, domain, domains, scope)
         last = not any(other.axis == loop.axis for other in self._loops[place + 1 :])
         step = 1 if domain.narrow and last else min(loop.size, domain.size)
         whole, rest = divmod(domain.size, step)
@@ -191,6 +204,20 @@ class _Nest:
         if rest:
             statements += inside(build.add(domain.base, whole * step), rest, scope)
         return statements
+
+    def _blocks(self, place: int, domain: _Domain, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
+        loop = self._loops[place]
+        step = min(loop.size, domain.size)
+        if step == domain.size:
+            return self._nest(place + 1, domains, scope)
+        var = self._fresh(loop.axis)
+        count = build.index(domain.size) if domain.limit is None else build.minimum(domain.limit, domain.size)
+        cut = step > 1 and (domain.limit is not None or domain.size % step > 0)
+        limit = build.sub(domain.size if domain.limit is None else domain.limit, Var(var)) if cut else None
+        inner = _Domain(build.add(domain.base, Var(var)), step, limit=limit)
+        last = (domain.size - 1) // step * step
+        body = self._nest(place + 1, {**domains, loop.axis: inner}, scope.variable(var, 0, last, step))
+        return [For(var, build.index(0), count, tuple(body), step)]
 
     # --- the tile
 

@@ -1,0 +1,87 @@
+"""The register tile: which axis is unrolled beside the vectors, how much of both, and how much code that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from rlx_compiler.lowering.segments import segments
+from rlx_compiler.schedule.facts import MOST_UNROLLED, Facts
+from rlx_compiler.schedule.plan import Plan
+from rlx_compiler.schedule.registers import Reuse, TileChoice, best_tile
+
+__all__ = ["copies", "pixel_axis", "row_of", "tile_of"]
+
+_ELEMENTWISE_VECTORS: Final = 4
+
+
+def row_of(facts: Facts, vector: str) -> int:
+    """How much of the vector axis is in one block."""
+    asked = [sizes[vector] for sizes in (facts.asked.blocks, facts.asked.staging) if vector in sizes]
+    return max(1, min(facts.size(vector), *asked) if asked else facts.size(vector))
+
+
+def pixel_axis(facts: Facts, vector: str) -> str | None:
+    """The axis to unroll beside the vectors: as asked, else the one along which most loads are used again."""
+    asked = [name for name in facts.asked.unroll if name in facts.result and name != vector]
+    if asked:
+        return asked[0]
+    found: tuple[int, int, str] | None = None
+    for place, name in enumerate(facts.result):
+        reused = sum(1 for access in facts.terms if access.strides.get(name) == 0)
+        if name != vector and facts.size(name) > 1 and reused and (found is None or (reused, place) > found[:2]):
+            found = (reused, place, name)
+    return None if found is None else found[2]
+
+
+def tile_of(facts: Facts, vector: str, pixel: str | None, lanes: int) -> TileChoice:
+    """How many vectors and pixels one turn computes."""
+    asked = facts.asked
+    vectors, pixels = -(-row_of(facts, vector) // lanes), 1
+    if pixel is not None:
+        inner = max((part.size for part in segments(facts.stage, facts.axes[pixel]) if part.known), default=1)
+        pixels = max(1, min(inner, asked.blocks.get(pixel, inner), asked.staging.get(pixel, inner)))
+    if facts.summed:
+        chosen = best_tile(vectors, pixels, _reuse(facts, vector, pixel), facts.spec.vector_registers)
+    else:
+        chosen = TileChoice(min(_ELEMENTWISE_VECTORS, vectors), 1, 1.0)
+    if pixel is not None and pixel in asked.unroll:
+        chosen = replace(chosen, pixels=facts.capped(pixel, asked.unroll[pixel], MOST_UNROLLED // chosen.vectors))
+    if vector in asked.unroll:
+        chosen = replace(chosen, vectors=facts.capped(vector, asked.unroll[vector], MOST_UNROLLED // chosen.pixels))
+    if facts.summed:
+        facts.reasons.append(
+            f"registers: {chosen.pixels} x {chosen.vectors} vectors of {lanes}, "
+            f"expected {100 * min(1.0, chosen.efficiency):.0f} % of peak"
+        )
+    return chosen
+
+
+def _reuse(facts: Facts, vector: str, pixel: str | None) -> Reuse:
+    per_vector = per_pixel = per_place = 0
+    for access in facts.terms:
+        along_vector = access.strides.get(vector) != 0
+        along_pixel = pixel is not None and access.strides.get(pixel) != 0
+        per_place += along_vector and along_pixel
+        per_vector += along_vector and not along_pixel
+        per_pixel += along_pixel and not along_vector
+    return Reuse(per_vector, per_pixel, per_place)
+
+
+def copies(plan: Plan, facts: Facts) -> int:
+    """How often the innermost code is written down: each block that does not divide makes another size of it."""
+    count = 1
+    for name in (plan.vector, plan.pixel):
+        if name in facts.result:
+            sizes = plan.loop_sizes(name)
+            count *= sum(_sizes(part.size, sizes) for part in segments(facts.stage, facts.axes[name]))
+    return count
+
+
+def _sizes(size: int, steps: Sequence[int]) -> int:
+    if not steps:
+        return 1
+    step = max(1, min(steps[0], size))
+    rest = size % step
+    return _sizes(step, steps[1:]) + (_sizes(rest, steps[1:]) if rest else 0)
