@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MEMBERS = sorted(
-    path.parent for folder in ("libs", "services") for path in (ROOT / folder).glob("*/pyproject.toml")
-)
+MEMBERS = sorted(path.parent for folder in ("libs", "services") for path in (ROOT / folder).glob("*/pyproject.toml"))
 LOCKS = ("requirements.lock", "models.lock")
 
 
