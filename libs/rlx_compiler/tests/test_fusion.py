@@ -14,6 +14,8 @@ from rlx_ir.affinity import MemoryAffinity
 from rlx_ir.builder import ModuleBuilder
 from rlx_ir.interpreter import run
 from rlx_ir.module import Module
+from rlx_ir.ops.activation import Relu, Sigmoid
+from rlx_ir.ops.arithmetic import Neg
 from rlx_ir.text import parse
 from rlx_ir.types import TensorType
 
@@ -92,9 +94,6 @@ def test_fusion_is_decided_from_the_memory_that_a_value_lives_in(coherence: str,
     built = ModuleBuilder("m")
     x = built.input("x", TensorType((1, 64), FLOAT32))
     affinity = MemoryAffinity("DDR", "10GB/s", "100ns", coherence)
-    from rlx_ir.ops.activation import Relu
-    from rlx_ir.ops.arithmetic import Neg
-
     e = built.add(Neg(), x, names="e", type=TensorType((1, 64), FLOAT32, affinity=affinity))
     built.output("y", built.add(Relu(), e, names="r"))
     found = compiled(built.build())
@@ -123,3 +122,15 @@ return rlx.reduce_sum(rlx.relu(rlx.conv2d(b, w)))
     assert len({launch.name for launch in found.program.launches}) == len(found.program.launches)
     assert found.report["functions"] == len(found.program.kernels) == 3
     np.testing.assert_equal(len(found.program.launches), 4)
+
+
+@pytest.mark.parametrize("count", [90, 300])
+def test_a_long_chain_becomes_kernels_of_bounded_size(count: int) -> None:
+    built = ModuleBuilder("m")
+    value = built.input("x", TensorType((8,), FLOAT32))
+    for _ in range(count):
+        value = built.add(Sigmoid(), value)
+    built.output("y", value)
+    launches = compiled(built.build()).program.launches
+    assert sum(len(launch.ops) for launch in launches) == count
+    assert max(len(launch.ops) for launch in launches) < 30

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlx_compiler.lowering.expressions import is_epilogue_of, node_stages
-from rlx_compiler.lowering.substitute import count_nodes, inline, reduces
+from rlx_compiler.lowering.substitute import count_nodes, depth, inline, reduces
 from rlx_compiler.targets.spec import MemorySpace, TargetSpec
 from rlx_ir.expr import Tensor
 from rlx_ir.module import Module, Node
@@ -19,6 +19,7 @@ from rlx_ir.module import Module, Node
 __all__ = ["FusionChoice", "Group", "groups_of"]
 
 _LARGEST_BODY = 400  # nodes of an expression: the code it makes grows with it
+_DEEPEST_BODY = 64  # so do the live values, and the recursion of everything that walks it
 _USUAL_BANDWIDTH = 20e9
 _SYNC_SECONDS = {"MESI": 0.0, "MOESI": 0.0, "host": 1e-6, "none": 20e-6}
 
@@ -59,11 +60,10 @@ def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
         group = Group([node], node_stages(module, node))
         if fuse:
             _take_producers(module, spec, group, owner)
-            groups = [other for other in groups if other.nodes]
         groups.append(group)
         for result in node.results:
             owner[result.name] = group
-    return groups
+    return [group for group in groups if group.nodes]
 
 
 def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mapping[str, Group]) -> None:
@@ -83,7 +83,7 @@ def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mappi
             continue
         assert reader.body is not None
         body = inline(reader.body, last)
-        if count_nodes(body) > _LARGEST_BODY:
+        if count_nodes(body) > _LARGEST_BODY or depth(body) > _DEEPEST_BODY:
             continue
         pays, reason = _worth(module, name, spec)
         group.choices.append(FusionChoice(name, node.name, pays, reason))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rlx_ir.expr import Apply, Axis, Cast, Expr, Read, Reduce, Tensor, apply, select, walk
+from rlx_ir.expr import Apply, Axis, Cast, Expr, Read, Reduce, Tensor, apply, children, select, walk
 
-__all__ = ["count_nodes", "inline", "map_reads", "read_tensors", "reads", "reduces", "replace_axes"]
+__all__ = ["count_nodes", "depth", "inline", "map_reads", "read_tensors", "reads", "reduces", "replace_axes"]
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -64,6 +64,16 @@ def reduces(expr: Expr) -> list[Reduce]:
 def read_tensors(exprs: Sequence[Expr]) -> list[Tensor]:
     """The tensors that the expressions read, in order of their first read."""
     return list(dict.fromkeys(read.tensor for expr in exprs for read in reads(expr)))
+
+
+def depth(expr: Expr) -> int:
+    """How many expressions stand inside each other at most."""
+    deepest, left = 0, [(expr, 1)]
+    while left:
+        part, level = left.pop()
+        deepest = max(deepest, level)
+        left += [(child, level + 1) for child in children(part)]
+    return deepest
 
 
 def count_nodes(expr: Expr) -> int:
