@@ -36,9 +36,8 @@ def compile_command(
 
     Example: rlx compile --model models/resnet18.rlx --target llvm,c --output build/resnet18
     """
-    from rlx_compiler.explain import explanation
-
     from rlx_compiler import CompileOptions, compile_source
+    from rlx_compiler.explain import explanation
 
     answers: list[dict[str, Any]] = []
     texts: list[str] = []
