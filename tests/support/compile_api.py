@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from rlx_compile_api.broker import BrokerDown
 from rlx_compile_api.inspection import Inspected, Refused
 from rlx_compile_api.service import Service
-from rlx_wire.api import TensorInfo
+from rlx_wire.api import Program, ProgramOutput, TensorInfo
 from rlx_wire.bundle import pack_bundle
 from rlx_wire.jobs import TOKEN_HEADER, CompileMessage
 from rlx_wire.problem import Problem
@@ -61,23 +61,34 @@ class Clock:
         self.now += seconds
 
 
-def inspect_text(path: Path) -> Inspected:
+class TextInspector:
     """Stands in for the child process: any text but one that begins with `bad` is a program."""
-    content = path.read_bytes()
-    if content.startswith(b"bad"):
-        problem = Problem(
-            title="TextError",
-            status=422,
-            detail="no program",
-            code="RLX-E001",
-            line=1,
-            column=1,
-            rendered="model.rlx:1:1: error[RLX-E001]: no program\n    1 | bad\n      | ^^^",
-        )
-        raise Refused(problem)
-    digest = hashlib.sha256(content).hexdigest()
-    x = TensorInfo(name="x", dtype="float32", shape=(1, "n"))
-    return Inspected(module="net", program_digest=digest, meaning_digest=digest, inputs=(x,), outputs=(x,))
+
+    def __call__(self, path: Path, /) -> Inspected:
+        content = path.read_bytes()
+        if content.startswith(b"bad"):
+            problem = Problem(
+                title="TextError",
+                status=422,
+                detail="no program",
+                code="RLX-E001",
+                line=1,
+                column=1,
+                rendered="model.rlx:1:1: error[RLX-E001]: no program\n    1 | bad\n      | ^^^",
+            )
+            raise Refused(problem)
+        digest = hashlib.sha256(content).hexdigest()
+        x = TensorInfo(name="x", dtype="float32", shape=(1, "n"))
+        return Inspected(module="net", program_digest=digest, meaning_digest=digest, inputs=(x,), outputs=(x,))
+
+    def program(self, path: Path, /) -> Program:
+        x = TensorInfo(name="x", dtype="float32", shape=(1, "n"))
+        output = ProgramOutput(name="x", value="x")
+        text = path.read_text(encoding="utf-8")
+        return Program(file=path.name, text=text, inputs=(x,), constants=(), nodes=(), outputs=(output,))
+
+
+inspect_text = TextInspector()
 
 
 @dataclass

@@ -18,7 +18,7 @@ from rlx_cluster.deployments import Replica
 from rlx_node.actor import Actor
 from rlx_node.app import create_app
 from rlx_node.settings import NodeSettings
-from rlx_runtime import Result
+from rlx_runtime import KernelTiming, Profile, Result
 from rlx_wire.api import DeployedArtifact, Deployment, DeploymentList
 from rlx_wire.bundle import pack_bundle, read_manifest, write_bundle
 from rlx_wire.cpu import LEVELS
@@ -93,7 +93,8 @@ class ScriptedExecutor:
         scale = np.float32(self.loaded[digest].opt_level)
         timings = Timings(queue_ns=1, compute_input_ns=2, compute_ns=3_000, compute_output_ns=4, total_ns=3_007)
         with np.errstate(over="ignore"):
-            return Result({"y": inputs["x"] * scale}, timings)
+            profile = Profile.of(self.loaded[digest], 1, [(KernelTiming(0, 0, 10, 3_010),)]) if trace else None
+            return Result({"y": inputs["x"] * scale}, timings, profile)
 
 
 def bundle(folder: Path, scale: int = 2, target: str = "llvm", cpu: str = "x86-64-v3") -> Path:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from rlx_base.errors import ClusterError, RequestError
+from rlx_node.peaks import Peaks
+from rlx_runtime import Peak
 from tests.support.nodes import Cluster, Node, ask, bundle, deployment
 
 
@@ -201,3 +203,31 @@ async def test_measured_times_and_statistics_follow_the_requests(node: Node) -> 
     assert stats["inference_count"] == 40
     assert stats["inference_stats"]["compute_infer"] == {"count": 40, "ns": 120_000}
     assert stats["inference_stats"]["fail"]["count"] == 1
+
+
+async def test_a_run_that_is_to_be_profiled_is_answered_with_its_kernels_and_the_roofs(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure(threads: int) -> Peak:
+        measured.append(threads)
+        return Peak(threads, gflops=100.0, gbytes_per_s=10.0)
+
+    monkeypatch.setattr(node.actor.dataplane, "_peaks", Peaks(measure))
+    assert "profile" not in (await node.http.post("/v1/infer", json=ask())).json()
+    traces = [(await node.http.post("/v1/infer", json=ask(profile=True))).json()["profile"] for _ in range(2)]
+    for trace in traces:
+        [event] = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        assert (event["name"], event["dur"]) == ("k", 3.0)
+        assert trace["otherData"]["peak"] == {"threads": 1, "gflops": 100.0, "gbytes_per_s": 10.0}
+    assert measured == [1], "the roofs are measured once"
+
+
+async def test_a_node_that_cannot_measure_its_roofs_still_profiles(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(threads: int) -> Peak:
+        raise OSError("no process")
+
+    monkeypatch.setattr(node.actor.dataplane, "_peaks", Peaks(fail))
+    trace = (await node.http.post("/v1/infer", json=ask(profile=True))).json()["profile"]
+    assert "peak" not in trace["otherData"]

@@ -52,7 +52,7 @@ def test_the_trace_has_a_row_for_each_thread_and_a_box_for_each_share(profile: P
         ("pool", 1, 2000.0, 500.0),
     ]
     assert boxes[0]["args"] == {"run": 0, "ops": ["conv2d", "relu"], "flops": 8_000_000, "bytes": 100, "gflops": 4.0}
-    assert trace["otherData"] == {"model": "net", "digest": "d" * 64, "target": "llvm"}
+    assert trace["otherData"] == {"model": "net", "digest": "d" * 64, "target": "llvm", "threads": 2}
 
 
 def test_a_profile_without_runs_is_empty_and_no_failure(profile: Profile) -> None:

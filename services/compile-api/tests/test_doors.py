@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from rlx_compile_api.app import page_in
 from rlx_compile_api.doors import COOKIE, Sessions
 from tests.support.compile_api import Api, problem
 
@@ -173,3 +174,12 @@ def test_a_database_that_is_down_is_said_with_when_to_come_again(api: Api, monke
     answer = api.client.get("/v1/jobs")
     assert problem(answer)["code"] == "RLX-E535"
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+def test_the_dashboard_is_served_where_it_is_built_and_the_plain_page_where_not(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("source")
+    assert page_in(tmp_path) == tmp_path
+    for name in ("plain", "dist"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text(name)
+        assert page_in(tmp_path) == tmp_path / name

@@ -94,3 +94,23 @@ def test_the_child_does_not_get_the_keys_of_the_service(tmp_path: Path, monkeypa
         INSPECT(tmp_path / "net.rlx")
     assert "PATH=" in seen.read_text()
     assert "secret" not in seen.read_text()
+
+
+def test_a_program_is_shown_as_its_text_and_its_graph(tmp_path: Path) -> None:
+    shown = INSPECT.program(put(tmp_path, {"net.rlx": WITH_WEIGHTS, "w.safetensors": WEIGHTS}))
+    assert (shown.file, shown.text) == ("net.rlx", WITH_WEIGHTS.decode())
+    [node] = shown.nodes
+    assert (node.op, node.operands, node.line, node.scheduled) == ("mul", ("x", "w"), 6, False)
+    assert [(result.name, result.dtype, result.shape) for result in node.results] == [("y", "float32", ("n", 3))]
+    assert [constant.name for constant in shown.constants] == ["w"]
+    assert [(output.name, output.value) for output in shown.outputs] == [("output", "y")]
+
+    packed = put(tmp_path, {"net.rlxz": write_rlxz(WITH_WEIGHTS.decode(), {"w.safetensors": WEIGHTS})})
+    assert INSPECT.program(packed).nodes == shown.nodes
+
+
+def test_a_node_shows_the_attributes_that_were_set_and_whether_it_is_scheduled(tmp_path: Path) -> None:
+    shown = INSPECT.program(put(tmp_path, {"net.rlx": STEM.read_bytes()}))
+    conv = next(node for node in shown.nodes if node.op == "conv2d")
+    assert conv.scheduled
+    assert conv.attributes["strides"] == "(2, 2)"

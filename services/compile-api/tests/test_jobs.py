@@ -58,6 +58,22 @@ def test_a_job_goes_from_its_post_to_its_artifact(api_on_both: Api, tmp_path: Pa
     assert [one["digest"] for one in listed] == [digest]
 
 
+def test_the_files_of_an_artifact_are_read_one_by_one(api: Api, tmp_path: Path) -> None:
+    api.upload()
+    digest = succeed(api, tmp_path, api.compile())
+    files = f"/v1/artifacts/{digest}/files"
+    weights = api.client.get(f"{files}/weights.bin")
+    assert (weights.content, weights.headers["content-type"]) == (b"weights", "application/octet-stream")
+    manifest = api.client.get(f"{files}/manifest.json")
+    assert manifest.headers["content-type"] == "application/json"
+    assert manifest.json()["kernels"][0]["name"] == "k"
+    known = {"If-None-Match": manifest.headers["etag"]}
+    assert api.client.get(f"{files}/manifest.json", headers=known).status_code == 304
+    assert api.client.get(f"{files}/weights.bin", headers=known).status_code == 200
+    for path in (f"{files}/none.json", f"/v1/artifacts/{'0' * 64}/files/manifest.json"):
+        assert problem(api.client.get(path))["status"] == 404
+
+
 def test_a_claim_gives_the_source_and_how_to_compile_it(api: Api) -> None:
     version = api.upload(content=b"the text")
     job = api.compile(options={"opt_level": 1, "dims": {"n": 4}})

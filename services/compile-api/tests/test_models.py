@@ -120,3 +120,13 @@ def test_a_stream_of_unknown_length_is_taken(api: Api) -> None:
 
     answer = api.client.post("/v1/models/net/versions", content=stream(), headers={"Content-Type": "application/zip"})
     assert answer.json()["source"][0]["bytes"] == 6
+
+
+def test_a_version_shows_its_program(api: Api) -> None:
+    files = [("model", ("net.rlx", b"text")), ("weights", ("net.safetensors", b"weights"))]
+    api.client.post("/v1/models/net/versions", files=files)
+    answer = api.client.get("/v1/models/net/versions/1/program")
+    assert (answer.json()["file"], answer.json()["text"]) == ("net.rlx", "text")
+    assert "immutable" in answer.headers["cache-control"]
+    assert problem(api.client.get("/v1/models/net/versions/2/program"))["status"] == 404
+    assert list((api.service.blobs.folder / "tmp").iterdir()) == []

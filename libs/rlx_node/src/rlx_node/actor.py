@@ -33,6 +33,7 @@ from rlx_node.gss import GssLink
 from rlx_node.holdings import DeviceExecutor, Holdings
 from rlx_node.level import Level
 from rlx_node.memory import NodeMemory
+from rlx_node.peaks import Peaks
 from rlx_node.peers import Peers
 from rlx_node.reconcile import Reconciler
 from rlx_node.settings import NodeSettings
@@ -96,6 +97,7 @@ class Actor:
             self.reconciler,
             self.statistics,
             settings.links,
+            Peaks(),
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._news = asyncio.Event()

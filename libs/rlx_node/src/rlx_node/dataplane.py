@@ -14,6 +14,7 @@ from typing import Final
 from rlx_base.errors import ClusterError, RequestError, RlxError
 from rlx_cluster.placement import Link, Placement, PlacementRequest, PlacementView, is_meant, place
 from rlx_node.holdings import Holdings
+from rlx_node.peaks import Peaks
 from rlx_node.peers import Peers
 from rlx_node.reconcile import Reconciler
 from rlx_node.statistics import Statistics
@@ -43,6 +44,7 @@ class DataPlane:
         reconciler: Reconciler,
         statistics: Statistics,
         links: Mapping[str, Link],
+        peaks: Peaks,
     ) -> None:
         self._here = here
         self._view = view
@@ -51,6 +53,7 @@ class DataPlane:
         self._reconciler = reconciler
         self._statistics = statistics
         self._links = dict(links)
+        self._peaks = peaks
         self._in_flight: Counter[str] = Counter()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -189,7 +192,7 @@ class DataPlane:
         self, request: InferRequest, request_id: str, deadline: float, candidate: Candidate
     ) -> InferResponse:
         inputs = {name: tensor.array(name) for name, tensor in request.inputs.items()}
-        result = await self._holdings.run(candidate, inputs, deadline)
+        result = await self._holdings.run(candidate, inputs, deadline, request.profile)
         exact = any(tensor.b64 is not None for tensor in request.inputs.values())
         return InferResponse(
             model=request.model,
@@ -200,6 +203,7 @@ class DataPlane:
             outputs={name: _sent(array, exact) for name, array in result.outputs.items()},
             timings=result.timings,
             decision=Decision(request_id=request_id, view_version=self._view.version),
+            profile=result.profile.chrome_trace(await self._peaks(result.profile.threads)) if result.profile else None,
         )
 
     def _nowhere(self, request: InferRequest, reason: str) -> RlxError:

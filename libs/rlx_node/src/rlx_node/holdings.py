@@ -135,9 +135,12 @@ class Holdings:
         if not shared:
             await self._executors[held.device].unload(replica.digest)
 
-    async def run(self, candidate: Candidate, inputs: Mapping[str, Any], deadline: float) -> Result:
+    async def run(
+        self, candidate: Candidate, inputs: Mapping[str, Any], deadline: float, trace: bool = False
+    ) -> Result:
         """One inference here; its time is what placement expects of the next."""
-        result = await self._executors[candidate.device].run(candidate.digest, inputs, deadline=deadline)
+        executor = self._executors[candidate.device]
+        result = await executor.run(candidate.digest, inputs, deadline=deadline, trace=trace)
         took = result.timings.compute_ns
         self.computed_ns += took
         for replica, held in self._held.items():

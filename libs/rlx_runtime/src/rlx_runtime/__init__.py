@@ -4,6 +4,7 @@ from rlx_runtime.executor.client import Executor
 from rlx_runtime.executor.run import Result
 from rlx_runtime.host import check_host
 from rlx_runtime.model import InProcessModel, TracedRun, load
+from rlx_runtime.peak import Peak, measure_peak
 from rlx_runtime.profile import KernelSummary, KernelTiming, Profile
 from rlx_runtime.team import ThreadTeam, team_size
 
@@ -12,11 +13,13 @@ __all__ = [
     "InProcessModel",
     "KernelSummary",
     "KernelTiming",
+    "Peak",
     "Profile",
     "Result",
     "ThreadTeam",
     "TracedRun",
     "check_host",
     "load",
+    "measure_peak",
     "team_size",
 ]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from rlx_runtime.peak import Peak
 from rlx_wire.manifest import KernelSpec, Manifest
 
 __all__ = ["KernelSummary", "KernelTiming", "Profile", "read_trace"]
@@ -96,8 +97,11 @@ class Profile:
         ]
         return "\n".join(lines)
 
-    def chrome_trace(self) -> dict[str, Any]:
-        """The profile in the Trace Event Format; times in microseconds since the first event."""
+    def chrome_trace(self, peak: Peak | None = None) -> dict[str, Any]:
+        """The profile in the Trace Event Format; times in microseconds since the first event.
+
+        With `peak`, a reader can tell how near each kernel came to what the machine can give.
+        """
         events: list[dict[str, Any]] = [
             {"ph": "M", "name": "thread_name", "pid": 1, "tid": thread, "args": {"name": f"thread {thread}"}}
             for thread in range(self.threads)
@@ -129,7 +133,13 @@ class Profile:
         return {
             "traceEvents": events,
             "displayTimeUnit": "ms",
-            "otherData": {"model": self.model, "digest": self.digest, "target": self.target},
+            "otherData": {
+                "model": self.model,
+                "digest": self.digest,
+                "target": self.target,
+                "threads": self.threads,
+                **({"peak": asdict(peak)} if peak is not None else {}),
+            },
         }
 
     def to_json(self) -> str:

@@ -4,13 +4,14 @@
 |---|---|
 | `GET /v1/models`, `/{name}` | `Page[Model]`, `Model` |
 | `GET /v1/models/{name}/versions`, `/{version}` | `Page[ModelVersion]`, `ModelVersion` |
+| `GET /v1/models/{name}/versions/{version}/program` | `Program`: the text, and the graph that it says |
 | `POST /v1/models/{name}/versions` | multipart (`model`, `weights` …) or an `.rlxz` → 201 (200: known) `ModelVersion` |
 | `POST /v1/compile` | `CompileRequest` → 202 `Job` + Location |
 | `GET /v1/jobs[?cursor&limit&state&model]`, `/{id}` | `Page[Job]`, `Job` |
 | `GET /v1/jobs/{id}/events` | server-sent events, each a `JobEvent`; `Last-Event-ID` replays |
 | `POST /v1/jobs/{id}/cancel` | 200 `Job`, as often as one likes |
 | `GET /v1/artifacts[?model&version&target&cpu]`, `/{digest}` | `Page[Artifact]`, `Artifact` |
-| `GET /v1/artifacts/{digest}/bundle` | the zip |
+| `GET /v1/artifacts/{digest}/bundle`, `/files/{file}` | the zip, one file of it |
 | `GET /v1/deployments[?version&wait]` | `DeploymentList`; held up to `wait` seconds while its version is `version` |
 | `PUT`, `GET`, `DELETE /v1/deployments/{name}` | `DeploymentRequest` → `Deployment`; 204 |
 | `POST /v1/profiles[?model&note]` | Chrome-trace JSON → 201 `Profile` |
@@ -52,6 +53,9 @@ __all__ = [
     "Name",
     "Page",
     "Profile",
+    "Program",
+    "ProgramNode",
+    "ProgramOutput",
     "Progress",
     "Request",
     "SessionRequest",
@@ -130,6 +134,39 @@ class ModelVersion(Answer):
     outputs: tuple[TensorInfo, ...]
     source: tuple[SourceFile, ...]
     created_at: datetime
+
+
+class ProgramNode(Answer):
+    """One application of an op. `line` is where it stands in the text; an absent optional operand is None.
+
+    `attributes` are those that differ from the op's defaults, as text; `scheduled` tells that the author said how.
+    """
+
+    op: str
+    operands: tuple[str | None, ...]
+    results: tuple[TensorInfo, ...]
+    attributes: dict[str, str] = {}
+    scheduled: bool = False
+    regions: tuple[str, ...] = ()
+    line: int | None = None
+
+
+class ProgramOutput(Answer):
+    """What a result is called outside, and the value that it is."""
+
+    name: str
+    value: str
+
+
+class Program(Answer):
+    """A version's program for reading: its text as it was uploaded, and the graph of its main module."""
+
+    file: str
+    text: str
+    inputs: tuple[TensorInfo, ...]
+    constants: tuple[TensorInfo, ...]
+    nodes: tuple[ProgramNode, ...]
+    outputs: tuple[ProgramOutput, ...]
 
 
 class Model(Answer):

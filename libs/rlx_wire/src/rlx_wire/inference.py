@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -47,6 +47,8 @@ class InferRequest(BaseModel):
     target: str | None = None
     inputs: dict[str, Tensor]
     schedule_hint: ScheduleHint | None = None
+    profile: bool = False
+    """Whether to time every kernel of this run and answer with the trace."""
 
 
 class Timings(BaseModel):
@@ -133,3 +135,5 @@ class InferResponse(BaseModel):
     outputs: dict[str, Tensor]
     timings: Timings
     decision: Decision
+    profile: dict[str, Any] | None = None
+    """The Chrome trace of the run, where it was asked for."""

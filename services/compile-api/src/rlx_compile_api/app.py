@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
@@ -36,7 +37,7 @@ from rlx_wire.problem import PROBLEM_MEDIA_TYPE
 from rlx_wire.service.logs import RequestIds, current_request_id
 from rlx_wire.service.problems import answer_problems, problem_response
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "page_in"]
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +79,20 @@ def create_app(
     for part in (health, session, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
         app.include_router(part.router)
     if settings.web_folder is not None:
-        app.mount("/", StaticFiles(directory=settings.web_folder, html=True), name="web")
+        app.mount("/", StaticFiles(directory=page_in(settings.web_folder), html=True), name="web")
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit_of=_limits(settings))
     app.add_middleware(Doors, sessions=service.sessions)
     app.add_middleware(RequestIds)
     return app
+
+
+def page_in(folder: Path) -> Path:
+    """The dashboard where `make web` has built it, else the plain page that needs no build, else the folder itself."""
+    for page in (folder / "dist", folder / "plain"):
+        if (page / "index.html").is_file():
+            return page
+    return folder
 
 
 def _limits(settings: Settings) -> Callable[[str, str], tuple[int, str]]:

@@ -17,6 +17,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,6 +111,22 @@ class BlobStore:
     def archive(self, digest: str) -> Path:
         """The zip of a stored bundle. Raises E533."""
         return _there(self._bundle(digest) / _ARCHIVE, digest)
+
+    def bundle_file(self, digest: str, name: str) -> Iterator[bytes] | None:
+        """The bytes of one file of a bundle, piece by piece; None where it has no such file. Raises E533."""
+        archive = zipfile.ZipFile(self.archive(digest))
+        try:
+            file = archive.open(name)
+        except KeyError:
+            archive.close()
+            return None
+
+        def pieces() -> Iterator[bytes]:
+            with archive, file:
+                while piece := file.read(_CHUNK):
+                    yield piece
+
+        return pieces()
 
     def has_bundle(self, digest: str) -> bool:
         return self._bundle(digest).is_dir()

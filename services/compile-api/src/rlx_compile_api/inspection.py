@@ -6,19 +6,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from rlx_base.errors import RequestError
-from rlx_wire.api import Digest, TensorInfo
+from rlx_wire.api import Digest, Program, TensorInfo
 from rlx_wire.problem import Problem
 
 __all__ = ["ChildInspector", "Inspected", "Inspector", "Refused"]
 
-_ANSWER_LIMIT: Final = 4 << 20
+_ANSWER_LIMIT: Final = 32 << 20
 _NEEDED: Final = ("PATH", "PYTHONPATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
 
 
@@ -42,8 +41,14 @@ class Refused(Exception):
         self.problem = problem
 
 
-Inspector = Callable[[Path], Inspected]
-"""Raises `Refused` for a program that does not hold together."""
+class Inspector(Protocol):
+    """Reads the `.rlx` or `.rlxz` at a path. Raises `Refused` for a program that does not hold together."""
+
+    def __call__(self, path: Path, /) -> Inspected: ...
+
+    def program(self, path: Path, /) -> Program:
+        """The program for reading: its text and its graph."""
+        ...
 
 
 class ChildInspector:
@@ -53,9 +58,16 @@ class ChildInspector:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
 
-    def __call__(self, path: Path) -> Inspected:
+    def __call__(self, path: Path, /) -> Inspected:
         """Raises `Refused`, or E437 where the child took too much."""
-        command = [sys.executable, "-m", "rlx_compile_api.inspect_child", str(path)]
+        return Inspected.model_validate(self._ask("summary", path))
+
+    def program(self, path: Path, /) -> Program:
+        """Raises as a call does."""
+        return Program.model_validate(self._ask("program", path))
+
+    def _ask(self, what: str, path: Path) -> dict[str, Any]:
+        command = [sys.executable, "-m", "rlx_compile_api.inspect_child", what, str(path)]
         limits = [str(int(self._seconds) + 1), str(self._memory_bytes)]
         # The service's own environment holds its keys.
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
@@ -74,4 +86,4 @@ class ChildInspector:
         answer: dict[str, Any] = json.loads(output)
         if "problem" in answer:
             raise Refused(Problem.model_validate(answer["problem"]))
-        return Inspected.model_validate(answer)
+        return answer

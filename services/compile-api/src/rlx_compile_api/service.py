@@ -27,7 +27,7 @@ from rlx_compile_api.publisher import Publisher
 from rlx_compile_api.reconciler import Reconciler
 from rlx_compile_api.settings import Settings
 from rlx_compile_api.submission import Submission
-from rlx_compile_api.uploads import Uploads
+from rlx_compile_api.uploads import Programs, Uploads
 
 __all__ = ["COMPILER_VERSION", "Held", "Service"]
 
@@ -51,6 +51,7 @@ class Service:
     submit: Submission
     attempts: Attempts
     upload: Uploads
+    program: Programs
     keep_profile: Profiles
     sessions: Sessions | None
 
@@ -99,6 +100,7 @@ class Service:
             submit=Submission(orchestration, choose, COMPILER_VERSION),
             attempts=Attempts(orchestration, blobs),
             upload=Uploads(database, blobs, inspector, clock),
+            program=Programs(database, blobs, inspector),
             keep_profile=Profiles(database, blobs, clock),
             sessions=Sessions(settings.key) if settings.key is not None else None,
         )

@@ -25,7 +25,7 @@ class Settings(ServiceSettings):
     redis_url: str = Field("redis://127.0.0.1:6379/0", description="the broker of the compile workers")
     scheduler_url: str = Field("http://127.0.0.1:8080", description="where /v2 and /v1/infer are passed on to")
     gss_url: str | None = Field(None, description="where the CPUs of the nodes are asked for")
-    web_folder: Path | None = Field(None, description="the static files of the web page")
+    web_folder: Path | None = Field(None, description="the page: static files, or where they are built")
 
     fallback_cpu: str = Field("x86-64-v3", description="CPU level of a job that names none, with no node known")
     lease_seconds: float = Field(3.0, gt=0, description="how long an attempt lives without a heartbeat")

@@ -1,4 +1,4 @@
-"""The files of an upload: taken in, checked by name, read by the inspector, and kept as a version."""
+"""The files of an upload: taken in, checked by name, read by the inspector, kept as a version, and read again."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from rlx_base.errors import RequestError
 from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.database import Database
 from rlx_compile_api.inspection import Inspector
-from rlx_compile_api.repository.models import add_version
-from rlx_wire.api import ModelVersion, SourceFile
+from rlx_compile_api.repository.models import add_version, get_version
+from rlx_wire.api import ModelVersion, Program, SourceFile
 
-__all__ = ["Uploads", "save_body"]
+__all__ = ["Programs", "Uploads", "save_body"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _CHUNK: Final = 1 << 20
 _MAX_FILES: Final = 64
+_PROGRAMS: Final = frozenset({".rlx", ".rlxz"})
 _ARCHIVES: Final = frozenset({"application/zip", "application/octet-stream", "application/vnd.rlx.rlxz"})
 
 
@@ -60,7 +61,7 @@ class Uploads:
             strange = sorted(set(form) - {"model", "weights"})
         if strange:
             raise RequestError("E436", what=f"there is no field {strange[0]!r}")
-        if len(mains) != 1 or mains[0].suffix not in {".rlx", ".rlxz"}:
+        if len(mains) != 1 or mains[0].suffix not in _PROGRAMS:
             names = ", ".join(path.name for path in mains) or "none"
             raise RequestError("E436", what=f"one `model` that ends in .rlx or .rlxz is needed, not {names}")
         return mains[0]
@@ -74,6 +75,24 @@ class Uploads:
             source.append(SourceFile(name=path.name, digest=blob.digest, bytes=blob.bytes))
         now = self._clock()
         return self._database.write(lambda session: add_version(session, model, program, tuple(source), now))
+
+
+class Programs:
+    """A version's program, read again from the files that it was uploaded as."""
+
+    def __init__(self, database: Database, blobs: BlobStore, inspector: Inspector) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._inspector = inspector
+
+    def __call__(self, model: str, version: int) -> Program:
+        """Raises E430 for a version that is not there, E437 for a program that takes too much to read."""
+        source = self._database.read(lambda session: get_version(session, model, version)).source
+        with self._blobs.scratch() as folder:
+            for file in source:
+                (folder / file.name).symlink_to(self._blobs.blob(file.digest).absolute())
+            [main] = [file.name for file in source if Path(file.name).suffix in _PROGRAMS]
+            return self._inspector.program(folder / main)
 
 
 async def save_body(request: Request, path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import PurePath
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Query, Response
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import FileResponse, StreamingResponse
 
+from rlx_base.errors import RequestError
 from rlx_compile_api.repository import artifacts
 from rlx_compile_api.routes.parameters import Cursor, DigestPath, Limit
 from rlx_compile_api.service import Held
@@ -15,6 +17,12 @@ from rlx_wire.api import Artifact, Name, Page, VersionNumber
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/artifacts", tags=["artifacts"])
+
+File = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$", description="a file of the bundle")]
+# What a browser may show; code of a bundle never runs there.
+_MEDIA_TYPES: Final = {".json": "application/json"} | dict.fromkeys(
+    (".rlx", ".ll", ".c", ".h", ".cl", ".ptx"), "text/plain; charset=utf-8"
+)
 
 Word = Annotated[str | None, Query(pattern=r"^[a-z0-9][a-z0-9._+-]{0,63}$")]
 
@@ -47,8 +55,32 @@ def get_artifact(service: Held, digest: DigestPath) -> Artifact:
 def get_bundle(service: Held, digest: DigestPath, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """The bundle as a zip. Its content can never change, so its digest is its ETag."""
     get_artifact(service, digest)
-    tag = f'"{digest}"'
-    headers = {"ETag": tag, "Cache-Control": "private, max-age=31536000, immutable"}
-    if if_none_match is not None and tag in {one.strip() for one in if_none_match.split(",")}:
+    headers = _for_ever(digest)
+    if _is_known(headers, if_none_match):
         return Response(status_code=304, headers=headers)
     return FileResponse(service.blobs.archive(digest), media_type="application/zip", headers=headers)
+
+
+@router.get("/{digest}/files/{file}", response_class=StreamingResponse)
+def get_file(
+    service: Held, digest: DigestPath, file: File, if_none_match: Annotated[str | None, Header()] = None
+) -> Response:
+    """One file of a bundle: `report.json`, `kernel.ll`, `model.rlx` …; its manifest lists them."""
+    get_artifact(service, digest)
+    headers = _for_ever(f"{digest}/{file}")
+    if _is_known(headers, if_none_match):
+        return Response(status_code=304, headers=headers)
+    content = service.blobs.bundle_file(digest, file)
+    if content is None:
+        what = f"file {file!r} of artifact {digest[:12]}"
+        raise RequestError("E430", what=what, hint="manifest.json lists its files")
+    kind = _MEDIA_TYPES.get(PurePath(file).suffix, "application/octet-stream")
+    return StreamingResponse(content, media_type=kind, headers=headers)
+
+
+def _for_ever(what: str) -> dict[str, str]:
+    return {"ETag": f'"{what}"', "Cache-Control": "private, max-age=31536000, immutable"}
+
+
+def _is_known(headers: dict[str, str], if_none_match: str | None) -> bool:
+    return if_none_match is not None and headers["ETag"] in {one.strip() for one in if_none_match.split(",")}

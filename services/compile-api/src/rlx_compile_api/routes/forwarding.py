@@ -12,6 +12,8 @@ from fastapi.responses import StreamingResponse
 
 from rlx_base.errors import ClusterError
 from rlx_compile_api.service import Held, Service
+from rlx_wire.inference import InferResponse
+from rlx_wire.nodes import NodesView
 from rlx_wire.service.keys import bearer
 from rlx_wire.service.logs import REQUEST_ID_HEADER, current_request_id
 
@@ -46,13 +48,13 @@ async def post_to_scheduler(service: Held, request: Request) -> Response:
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.post("/v1/infer", response_class=StreamingResponse)
+@router.post("/v1/infer", response_class=StreamingResponse, responses={200: {"model": InferResponse}})
 async def infer(service: Held, request: Request) -> Response:
     """One inference."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.get("/v1/nodes", response_class=StreamingResponse)
+@router.get("/v1/nodes", response_class=StreamingResponse, responses={200: {"model": NodesView}})
 async def list_nodes(service: Held, request: Request) -> Response:
     """The nodes, as the GSS sees them."""
     url = service.settings.gss_url

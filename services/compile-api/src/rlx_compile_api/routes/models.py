@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse
 from rlx_compile_api.repository import models
 from rlx_compile_api.routes.parameters import Cursor, DigestPath, Limit, NamePath, VersionPath
 from rlx_compile_api.service import Held
-from rlx_wire.api import Model, ModelVersion, Page
+from rlx_wire.api import Model, ModelVersion, Page, Program
 
 __all__ = ["router"]
 
@@ -56,6 +56,14 @@ def list_versions(service: Held, name: NamePath, cursor: Cursor = None, limit: L
 def get_version(service: Held, name: NamePath, version: VersionPath) -> ModelVersion:
     """One version."""
     return service.database.read(lambda session: models.get_version(session, name, version))
+
+
+@router.get("/models/{name}/versions/{version}/program")
+def get_program(service: Held, name: NamePath, version: VersionPath, response: Response) -> Program:
+    """What a version computes: its text, and its graph."""
+    program = service.program(name, version)
+    response.headers["Cache-Control"] = "private, max-age=86400, immutable"
+    return program
 
 
 @router.post("/models/{name}/versions", status_code=201, openapi_extra=_UPLOAD)
