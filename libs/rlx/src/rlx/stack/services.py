@@ -29,7 +29,7 @@ def program(name: str, package: str) -> str:
 def web_folder() -> Path | None:
     """The page, where RLX runs from its repository."""
     folder = Path(rlx.__file__).parents[4] / "web"
-    return folder if (folder / "index.html").is_file() else None
+    return folder if folder.is_dir() else None
 
 
 def services(settings: StackSettings) -> list[Service]:
