@@ -280,6 +280,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "the tutorial lists what can; leave this part outside of the traced function",
     ),
     ("E223", 422, "rlx.jit: {name} has not been traced yet", "call it with arrays, or {name}.trace(…), first"),
+    ("E224", 422, "there is no phase {name!r}{hint}", "the phases are {known}"),
     # --- E3xx: artifacts
     (
         "E301",
@@ -340,6 +341,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         422,
         "artifact rejected: expected {expected}, found {found}",
         "this runtime cannot run that part of the bundle; `rlx --version -v` shows what it can",
+    ),
+    (
+        "E311",
+        422,
+        "{name} is not a profile: {why}",
+        "`rlx infer --profile FILE` and `rlx run --profiling` write profiles",
     ),
     # --- E4xx: requests
     ("E410", 400, "dtype {dtype!r} cannot be sent here", "one of {known}"),

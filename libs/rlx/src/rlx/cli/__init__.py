@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from rlx.cli import compile, fmt, infer, stack, verify, version
+from rlx.cli import (
+    analyze,
+    cache,
+    compile,
+    deploy,
+    doctor,
+    fmt,
+    infer,
+    init,
+    jobs,
+    models,
+    nodes,
+    profile_viewer,
+    run,
+    stack,
+    verify,
+    version,
+)
 from rlx.cli.terminal import exit_codes
 
 __all__ = ["app", "main"]
@@ -18,7 +35,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.callback(invoke_without_command=True)(version.root)
-for command in (compile, verify, infer, fmt, stack):
+for command in (
+    init,
+    compile,
+    verify,
+    analyze,
+    infer,
+    run,
+    fmt,
+    profile_viewer,
+    cache,
+    models,
+    deploy,
+    jobs,
+    nodes,
+    doctor,
+    stack,
+):
     command.register(app)
 
 

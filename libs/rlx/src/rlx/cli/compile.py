@@ -1,15 +1,21 @@
-"""`rlx compile`: a local compile to one bundle per target."""
+"""`rlx compile`: one bundle per target, compiled here or by a server."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlx.cli.terminal import Json, Opt, say, show
+from rlx.cli.remote import ApiKey, connect
+from rlx.cli.terminal import Json, Opt, fail, progress, say, show
 
-__all__ = ["compile_command", "register"]
+if TYPE_CHECKING:
+    from rlx_compiler import CompileOptions, CompileResult
+
+__all__ = ["Dims", "compile_command", "register", "sizes_of"]
+
+Dims = Annotated[list[str] | None, typer.Option("--dim", help="Size of a symbolic dimension: N=4.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -18,11 +24,13 @@ def register(app: typer.Typer) -> None:
 
 def compile_command(
     model: Annotated[Path, typer.Option("--model", "-m", help="The .rlx or .rlxz file.", exists=True, dir_okay=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the bundles, one a target.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="llvm, c, or several with commas.")] = "llvm",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the bundles, one a target; default build/MODEL.")
+    ] = None,
+    target: Annotated[str, typer.Option("--target", "-t", help="llvm, c, several with commas, or all.")] = "llvm",
     opt_level: Opt = 3,
     cpu: Annotated[str, typer.Option("--cpu", help="host, or a level such as x86-64-v3.")] = "host",
-    dim: Annotated[list[str] | None, typer.Option("--dim", help="Size of a symbolic dimension: N=4.")] = None,
+    dim: Dims = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A declared memory that the target lacks is an error.")
     ] = False,
@@ -30,59 +38,111 @@ def compile_command(
         bool, typer.Option("--fallback-to-ddr", help="… is a warning, and DDR is used.")
     ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show each decision with its reason.")] = False,
+    dump_phases: Annotated[
+        Path | None, typer.Option("--dump-phases", help="Write the program after every phase into this folder.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="Stop after a phase (read, a pass, loops, code) and show it.")
+    ] = None,
+    remote: Annotated[str | None, typer.Option("--remote", help="Compile on the server at this URL.")] = None,
+    api_key: ApiKey = None,
     as_json: Json = False,
 ) -> None:
-    """Compile a model for one or more targets.
+    """Compile a model for one or more targets; what was compiled before comes from the cache.
 
     Example: rlx compile --model models/resnet18.rlx --target llvm,c --output build/resnet18
     """
-    from rlx_compiler import CompileOptions, compile_source
-    from rlx_compiler.explain import explanation
+    from rlx_compiler import CompileOptions
+    from rlx_compiler.targets.registry import target_names
 
+    names = target_names() if target == "all" else [name.strip() for name in target.split(",")]
+    folder = output or Path("build") / model.stem
+    sizes = sizes_of(dim)
+    common = {"opt_level": opt_level, "strict": strict, "fallback_to_ddr": fallback_to_ddr, "dims": sizes}
+    if remote is not None:
+        _remotely(remote, api_key, model, names, folder, common, as_json)
+        return
+    every = [CompileOptions(target=name, cpu=cpu, **common) for name in names]  # type: ignore[arg-type]
+    if dump_phases is not None or until is not None:
+        _phases(model, every, dump_phases, until, as_json)
+        if until is not None:
+            return
     answers: list[dict[str, Any]] = []
     texts: list[str] = []
-    for name in target.split(","):
-        options = CompileOptions(
-            target=name.strip(),
-            opt_level=opt_level,
-            cpu=cpu,
-            strict=strict,
-            fallback_to_ddr=fallback_to_ddr,
-            dims=_dims(dim or []),
-        )
-        result = compile_source(model, options, output / name.strip().replace(":", "-"), progress=_progress)
+    for options in every:
+        result = _compiled(model, options, folder / options.target.replace(":", "-"))
         for warning in result.report.get("warnings", []):
             say(f"warning: {warning}")
-        seconds = sum(result.seconds_by_phase.values())
-        answers.append(
-            {
-                "target": name.strip(),
-                "digest": result.digest,
-                "directory": str(result.directory),
-                "seconds": result.seconds_by_phase,
-            }
-        )
-        texts.append(f"{name.strip()}: {result.directory}  {result.digest[:12]}  {seconds:.2f} s")
-        if explain:
-            texts.append(explanation(result.report))
-            answers[-1]["report"] = result.report
+        answers.append(_answer(options, result, explain))
+        texts += _lines(options, result, explain)
     show({"bundles": answers}, as_json, "\n".join(texts))
 
 
-def _dims(given: list[str]) -> dict[str, int]:
-    from rlx.cli.terminal import fail
+def _compiled(model: Path, options: CompileOptions, output: Path) -> CompileResult:
+    """The bundle in its folder, from the cache or from a child process that is bounded in time and memory."""
+    from rlx.caching import CompileCache
+    from rlx.compiling import copied
+    from rlx_compiler import compile_source
+    from rlx_compiler.source import load_module
 
+    def build(directory: Path) -> CompileResult:
+        return compile_source(model, options, directory, progress=progress)
+
+    return copied(CompileCache.default().bundle(load_module(model), options, build), output)
+
+
+def _answer(options: CompileOptions, result: CompileResult, explain: bool) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "target": options.target,
+        "digest": result.digest,
+        "directory": str(result.directory),
+        "seconds": dict(result.seconds_by_phase),
+        "cached": not result.seconds_by_phase,
+    }
+    return answer | ({"report": result.report} if explain else {})
+
+
+def _lines(options: CompileOptions, result: CompileResult, explain: bool) -> list[str]:
+    from rlx_compiler.explain import explanation
+
+    seconds = sum(result.seconds_by_phase.values())
+    took = f"{seconds:.2f} s" if result.seconds_by_phase else "from the cache"
+    line = f"{options.target}: {result.directory}  {result.digest[:12]}  {took}"
+    return [line, explanation(result.report)] if explain else [line]
+
+
+def _phases(model: Path, every: list[CompileOptions], folder: Path | None, until: str | None, as_json: bool) -> None:
+    from rlx.phases import dump, find
+    from rlx_compiler.source import load_module
+
+    module = load_module(model)
+    for options in every:
+        if folder is not None:
+            place = folder if len(every) == 1 else folder / options.target.replace(":", "-")
+            written = dump(module, options, place)
+            say(f"{len(written)} phases of {options.target} are in {place}")
+    if until is not None:
+        phase = find(module, every[0], until)
+        show({"phase": phase.name, "files": phase.files}, as_json, phase.text.rstrip())
+
+
+def _remotely(
+    url: str, api_key: str | None, model: Path, names: list[str], folder: Path, options: dict[str, Any], as_json: bool
+) -> None:
+    from rlx.cli.upload import compile_remotely
+
+    with connect(url, api_key) as client:
+        answers = compile_remotely(client, model, names, folder, **options)
+    text = "\n".join(f"{one['target']}: {one['directory']}  {one['digest'][:12]}  job {one['job']}" for one in answers)
+    show({"bundles": answers}, as_json, text)
+
+
+def sizes_of(given: list[str] | None) -> dict[str, int]:
+    """`["N=4"]` → `{"N": 4}`."""
     sizes: dict[str, int] = {}
-    for text in given:
+    for text in given or []:
         name, _, size = text.partition("=")
         if not name or not size.isdigit():
             fail(f"--dim {text!r} is not NAME=SIZE", "write it like --dim N=4")
         sizes[name] = int(size)
     return sizes
-
-
-def _progress(phase: str, fraction: float) -> None:
-    from rlx.cli.terminal import screen
-
-    if screen.is_terminal:
-        screen.print(f"\r{phase:<20} {fraction:>4.0%}", end="" if fraction < 1 else "\n", markup=False)

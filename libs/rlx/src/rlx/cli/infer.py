@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from rlx.cli.inputs import read_inputs
 from rlx.cli.terminal import Json, Target, show
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["infer", "register"]
 
@@ -49,6 +49,8 @@ def infer(
     else:
         results = _there(model, given, endpoint or "http://127.0.0.1:8000", api_key, target)
     if output is not None:
+        import numpy as np
+
         output.mkdir(parents=True, exist_ok=True)
         for name, array in results.items():
             np.save(output / f"{name}.npy", array)
@@ -62,6 +64,7 @@ def infer(
 def _here(
     path: Path, given: list[str], target: str, threads: int | None, profile: Path | None
 ) -> dict[str, NDArray[Any]]:
+    from rlx.cli.inputs import read_inputs
     from rlx_compiler import CompileOptions, compile_source
     from rlx_runtime import load
 
@@ -80,6 +83,7 @@ def _here(
 
 
 def _there(model: str, given: list[str], endpoint: str, api_key: str | None, target: str) -> dict[str, NDArray[Any]]:
+    from rlx.cli.inputs import read_inputs
     from rlx_client import RLXClient
 
     with RLXClient(endpoints=[endpoint], api_key=api_key) as client:
@@ -88,6 +92,8 @@ def _there(model: str, given: list[str], endpoint: str, api_key: str | None, tar
 
 
 def _line(name: str, array: NDArray[Any]) -> str:
+    import numpy as np
+
     flat = array.ravel()
     shown = np.array2string(flat[:8], precision=4, separator=", ", suppress_small=True)
     more = f" … {flat.size - 8} more" if flat.size > 8 else ""

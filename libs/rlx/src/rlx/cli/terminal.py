@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
@@ -14,7 +14,22 @@ from rich.console import Console
 
 from rlx_base.errors import ArtifactError, CompileError, RequestError, RlxError, TextError, VerifyError
 
-__all__ = ["DONE", "FAILED", "NO", "USAGE", "Json", "Opt", "Target", "exit_codes", "fail", "say", "screen", "show"]
+__all__ = [
+    "DONE",
+    "FAILED",
+    "NO",
+    "USAGE",
+    "Json",
+    "Opt",
+    "Target",
+    "columns",
+    "exit_codes",
+    "fail",
+    "progress",
+    "say",
+    "screen",
+    "show",
+]
 
 DONE: Final = 0
 NO: Final = 1
@@ -32,6 +47,21 @@ Opt = Annotated[int, typer.Option("--opt-level", "-O", min=0, max=3, help="0 non
 def show(answer: dict[str, Any], as_json: bool, text: str) -> None:
     """The answer on stdout: as JSON, or as the text for people."""
     print(json.dumps(answer, indent=2, ensure_ascii=False) if as_json else text)
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table of texts, each column as wide as it must be."""
+    table = [[*heads], *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[place]) for row in table) for place in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
+    )
+
+
+def progress(phase: str, fraction: float) -> None:
+    """How far a long command is; only where a person watches."""
+    if screen.is_terminal:
+        screen.print(f"\r{phase:<30} {fraction:>4.0%}", end="" if fraction < 1 else "\n", markup=False)
 
 
 def say(remark: str) -> None:
