@@ -20,6 +20,7 @@ __all__ = ["FusionChoice", "Group", "groups_of"]
 
 _LARGEST_BODY = 400  # nodes of an expression: the code it makes grows with it
 _DEEPEST_BODY = 64  # so do the live values, and the recursion of everything that walks it
+_NAMED = 4  # ops in the name of a kernel
 _USUAL_BANDWIDTH = 20e9
 _SYNC_SECONDS = {"MESI": 0.0, "MOESI": 0.0, "host": 1e-6, "none": 20e-6}
 
@@ -44,12 +45,13 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The ops, in order."""
+        """The ops, in order; of a long chain the first ones."""
         names: list[str] = []
         for node in self.nodes:
             if not names or names[-1] != node.op.name:
                 names.append(node.op.name)
-        return "_".join(names)
+        more = [f"{len(names) - _NAMED}_more"] if len(names) > _NAMED else []
+        return "_".join([*names[:_NAMED], *more])
 
 
 def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
