@@ -50,3 +50,8 @@ def test_every_dependency_is_in_the_lock() -> None:
         for requirement in project(member)["dependencies"]:
             name = re.match(r"[a-zA-Z0-9-]+", requirement)[0].lower()
             assert name in ours | locked, f"{member.name} needs {name}: make lock"
+
+
+def test_no_folder_of_tests_is_a_package_that_hides_the_shared_one() -> None:
+    packages = [path for folder in ("libs", "services") for path in (ROOT / folder).glob("*/tests/**/__init__.py")]
+    assert packages == [], "pytest would import it as `tests`, where `tests.support` is"

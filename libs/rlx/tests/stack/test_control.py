@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from libs.rlx.tests.stack.programs import events, pid
 from rlx.stack import Ports, StackSettings, control, guard, running, state
 from rlx_base.errors import ClusterError
-
-from .programs import events, pid
 
 RUN = Path(__file__).with_name("run_programs.py")
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from libs.rlx.tests.stack.programs import events, pid, program
 from rlx.stack import guard, supervisor
 from rlx.stack.state import ServiceState
 from rlx.stack.supervisor import Service, Supervisor, ending, pause
 from rlx_base.errors import ClusterError
-
-from .programs import events, pid, program
 
 MARKER = "RLX_STACK=test"
 
