@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.cluster import CRASH, ProcessCluster, doubling_bundle, until
+from tests.support.crowding import crowding
 from tests.support.nodes import deployment
 
 
@@ -49,11 +49,6 @@ def serves(cluster: ProcessCluster, through: str = "scheduler") -> bool:
         return cluster.infer(through).status_code == 200
     except httpx.TransportError:
         return False
-
-
-def crowding() -> float:
-    """How many processes share a core of this machine now, this test's own aside: times are promised for one."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def test_the_scheduler_passes_a_request_to_the_node_that_has_the_model(cluster: ProcessCluster) -> None:

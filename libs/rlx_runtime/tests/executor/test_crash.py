@@ -13,6 +13,7 @@ import pytest
 
 from rlx_base.errors import ClusterError
 from rlx_runtime import Executor
+from tests.support.crowding import crowding
 
 CRASH, PATIENT = -666.0, -555.0
 
@@ -25,7 +26,7 @@ async def test_a_crash_names_bundle_and_signal_and_service_is_back_within_two_se
     await executor.load(bundle.digest, bundle.directory)
     pids, seconds = [executor.pid], []
     # The best of up to three: the neighbours of a busy machine are not what is tested.
-    while len(seconds) < 3 and min(seconds, default=9) >= 2:
+    while len(seconds) < 3 and min(seconds, default=60) >= 2 * crowding():
         with pytest.raises(ClusterError) as caught:
             await executor.run(bundle.digest, fate(CRASH))
         begin = time.monotonic()
@@ -38,7 +39,7 @@ async def test_a_crash_names_bundle_and_signal_and_service_is_back_within_two_se
         assert executor.pid not in pids
         pids.append(executor.pid)
         assert executor.restarts == len(seconds)
-    assert min(seconds) < 2
+    assert min(seconds) < 2 * crowding()
 
 
 async def test_those_that_waited_behind_the_crash_are_answered_after_it(executor, make_bundle, x, y) -> None:
