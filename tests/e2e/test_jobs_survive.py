@@ -67,7 +67,7 @@ def kill_a_worker_that_compiles(stack: JobsStack, number: int) -> float:
     until(
         lambda: stack.objects_written() == before + 1,
         20 * crowding(),
-        f"an object is written: {stack.log('worker')[-3000:]}",
+        "an object is written",
     )
     stack.kill("worker")
     killed = time.monotonic()
@@ -75,7 +75,7 @@ def kill_a_worker_that_compiles(stack: JobsStack, number: int) -> float:
     until(
         lambda: stack.objects_written() == before + 2,
         20 * crowding(),
-        f"it starts again: {stack.log('worker')[-3000:]}",
+        "it starts again",
     )
     restarted = time.monotonic() - killed
     artifacts = stack.client.get("/v1/artifacts").json()["items"]
