@@ -268,6 +268,18 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E211", 422, "{what} cannot be compiled to a kernel", "rewrite the model without it; the interpreter can run it"),
     ("E212", 409, "the compilation was stopped", "whoever started it asked for that; start it again"),
     (
+        "E213",
+        422,
+        "the ONNX model cannot be imported: {count} of its nodes and values\n  {rows}",
+        "a shape that an input gives is known with --value NAME=[…], an unknown size with --dim NAME=SIZE",
+    ),
+    (
+        "E214",
+        422,
+        "this is no ONNX model: {what}",
+        "give a file that onnx.checker accepts, with its external data beside it",
+    ),
+    (
         "E221",
         422,
         "rlx.jit: {what} needs the value of a traced array, and only its shape and dtype are known",

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlx_ir.expr import Expr, apply
+from rlx_base.dtypes import BOOL
+from rlx_ir.expr import Expr, apply, literal, select
 from rlx_ir.op import Array, as_arrays, register
 from rlx_ir.ops.elementwise import Binary, Comparison, Unary
+from rlx_ir.ops.rules import inherit
+from rlx_ir.types import TensorType
 
 __all__ = [
     "BitwiseAnd",
@@ -22,6 +25,7 @@ __all__ = [
     "Equal",
     "Greater",
     "GreaterOrEqual",
+    "IsNaN",
     "Less",
     "LessOrEqual",
     "LogicalAnd",
@@ -29,6 +33,8 @@ __all__ = [
     "LogicalOr",
     "LogicalXor",
     "NotEqual",
+    "ShiftLeft",
+    "ShiftRight",
 ]
 
 
@@ -236,3 +242,75 @@ class BitwiseNot(Unary):
 
     def reference(self, x: Array) -> tuple[Array, ...]:
         return as_arrays([np.invert(x)])
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class IsNaN(Unary):
+    """y = whether x is not a number, a bool. Source: ONNX IsNaN-20."""
+
+    name = "is_nan"
+    takes = "float"
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        (type,) = Unary.infer(self, x)
+        return (inherit(type, type.shape, BOOL),)
+
+    def scalar(self, x: Expr) -> Expr:
+        return apply("is_nan", x)
+
+    def reference(self, x: Array) -> tuple[Array, ...]:
+        return as_arrays([np.isnan(x)])
+
+
+def _shifted(a: Expr, b: Expr, function: str) -> Expr:
+    """a · 2ᵇ or ⌊a ÷ 2ᵇ⌋, b bit by bit: 2ᵇ is the product of the powers that the bits of b stand for."""
+    bits, y = a.dtype.bits, a
+    for place in range(bits.bit_length() - 1):
+        power = literal(1 << (1 << place), a.dtype)
+        y = select(apply("ne", apply("and", b, literal(1 << place, b.dtype)), 0), apply(function, y, power), y)
+    beyond = literal(0, a.dtype) if function == "mul" else select(a < 0, literal(-1, a.dtype), 0)
+    if a.dtype.kind == "uint":
+        beyond = literal(0, a.dtype)
+    return select(apply("or", b < 0, b >= bits) if b.dtype.kind == "int" else b >= bits, beyond, y)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class ShiftLeft(Binary):
+    """c = a · 2ᵇ, for integers; what leaves at the top is lost, and a shift by all bits gives 0.
+
+    Source: ONNX BitShift-11, direction LEFT.
+    """
+
+    name = "shift_left"
+    takes = "integer"
+
+    def scalar(self, a: Expr, b: Expr) -> Expr:
+        return _shifted(a, b, "mul")
+
+    def reference(self, a: Array, b: Array) -> tuple[Array, ...]:
+        bits = a.dtype.itemsize * 8
+        inside = (b >= 0) & (b < bits)
+        return as_arrays([np.where(inside, np.left_shift(a, np.where(inside, b, 0).astype(b.dtype)), 0).astype(a.dtype)])
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class ShiftRight(Binary):
+    """c = ⌊a ÷ 2ᵇ⌋, for integers; a shift by all bits gives 0, or −1 of a negative number.
+
+    Source: ONNX BitShift-11, direction RIGHT.
+    """
+
+    name = "shift_right"
+    takes = "integer"
+
+    def scalar(self, a: Expr, b: Expr) -> Expr:
+        return _shifted(a, b, "floor_div")
+
+    def reference(self, a: Array, b: Array) -> tuple[Array, ...]:
+        bits = a.dtype.itemsize * 8
+        inside = (b >= 0) & (b < bits)
+        shifted = np.right_shift(a, np.where(inside, b, 0).astype(b.dtype))
+        return as_arrays([np.where(inside, shifted, np.where(a < 0, -1, 0)).astype(a.dtype)])

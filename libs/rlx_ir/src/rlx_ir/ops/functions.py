@@ -1,4 +1,4 @@
-"""Elementwise functions of floats: exponentials, roots, trigonometry, rounding.
+"""Elementwise functions of floats: exponentials, roots, rounding; `trigonometry` has the others.
 
 Shapes and errors as in `rlx_ir.ops.elementwise`; outside its domain a function gives NaN or ±∞ as in NumPy.
 """

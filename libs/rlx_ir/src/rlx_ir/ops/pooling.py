@@ -1,13 +1,17 @@
-"""Pooling over images: max_pool, average_pool, global_max_pool, global_average_pool."""
+"""Pooling over images: max_pool and the places it chose, average_pool, lp_pool, global_max_pool, global_average_pool.
+
+Images have one to three dimensions; the attributes have one number for each.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from rlx_base.dtypes import INDEX
+from rlx_base.dtypes import INDEX, INT64
 from rlx_ir.dims import Dim
 from rlx_ir.dims import total as elements
 from rlx_ir.expr import (
@@ -15,22 +19,24 @@ from rlx_ir.expr import (
     Expr,
     Tensor,
     all_of,
+    apply,
     cast,
     define,
     extent,
     greatest,
     identity,
+    least,
     literal,
     select,
     total,
 )
 from rlx_ir.op import Array, Op, register
 from rlx_ir.ops.axes import result_axes
-from rlx_ir.ops.rules import accumulator, check_dtype, check_rank, inherit, refuse
-from rlx_ir.ops.window import Padding, Window, padded, windows
+from rlx_ir.ops.rules import accumulator, check_dtype, inherit, refuse
+from rlx_ir.ops.window import Padding, Window, kernel_axes, padded, windows
 from rlx_ir.types import TensorType
 
-__all__ = ["AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool"]
+__all__ = ["AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "MaxPool", "MaxPoolIndices"]
 
 
 class _Pool(Op):
@@ -58,28 +64,29 @@ class _Pool(Op):
         return found
 
     def _infer(self, input: TensorType) -> tuple[TensorType, ...]:
-        check_rank(self.name, "input", input, 4, "N, C, H, W")
+        if input.rank < 3:
+            raise refuse(self.name, f"input is {input}", "it has a batch, a channel and more: (N, C, H, W)")
         return (inherit(input, (*input.shape[:2], *(window.output for window in self._windows(input.shape)))),)
 
-    def _axes(self, input: Tensor) -> tuple[tuple[Axis, ...], tuple[Axis, Axis], tuple[Expr, ...], list[Expr]]:
+    def _axes(self, input: Tensor) -> tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Expr, ...], list[Expr]]:
         """The result's axes, the kernel's, the place in the input that they see, and when it is in bounds."""
-        vertical, horizontal = self._windows(input.shape)
-        axes = result_axes((*input.shape[:2], vertical.output, horizontal.output))
-        kernel = Axis("kernel_height", vertical.kernel), Axis("kernel_width", horizontal.kernel)
-        row, column = vertical.place(axes[2], kernel[0]), horizontal.place(axes[3], kernel[1])
-        return axes, kernel, (*axes[:2], row, column), vertical.inside(row) + horizontal.inside(column)
+        along = self._windows(input.shape)
+        axes = result_axes((*input.shape[:2], *(window.output for window in along)))
+        kernel = kernel_axes(along)
+        places = [window.place(o, k) for window, o, k in zip(along, axes[2:], kernel, strict=True)]
+        inside = [condition for window, at in zip(along, places, strict=True) for condition in window.inside(at)]
+        return axes, kernel, (*axes[:2], *places), inside
 
     def _seen(self, image: Array, along: tuple[Window, ...]) -> Iterator[Array]:
         """For each place of the kernel, what it sees of a padded image from every output place."""
-        vertical, horizontal = along
-        height, width = vertical.output, horizontal.output
-        assert isinstance(height, int)
-        assert isinstance(width, int)
-        for p in range(vertical.kernel):
-            for q in range(horizontal.kernel):
-                rows = np.arange(height) * vertical.stride + p * vertical.dilation
-                columns = np.arange(width) * horizontal.stride + q * horizontal.dilation
-                yield image[:, :, rows[:, None], columns[None, :]]
+        outputs = [window.output for window in along]
+        sizes = [size for size in outputs if isinstance(size, int)]
+        for place in itertools.product(*(range(window.kernel) for window in along)):
+            lines = [
+                np.arange(size) * window.stride + k * window.dilation
+                for size, window, k in zip(sizes, along, place, strict=True)
+            ]
+            yield image[(slice(None), slice(None), *np.ix_(*lines))]
 
 
 @register
@@ -140,7 +147,7 @@ class AveragePool(_Pool):
         axes, kernel, place, inside = self._axes(input)
         wide = accumulator(input.dtype)
         seen = select(all_of(inside), cast(input[place], wide), literal(0, wide))
-        names = ("counted_rows", "counted_columns")
+        names = ("counted_planes", "counted_rows", "counted_columns")[-(input.rank - 2) :]
         counts = [self._count(*pair) for pair in zip(names, self._windows(input.shape), strict=True)]
         y = total(seen, over=kernel)
         fixed = 1
@@ -172,12 +179,104 @@ class AveragePool(_Pool):
         counted = padded(np.ones((1, 1, *input.shape[2:])), along, 0.0)
         if self.count_include_pad:
             counted[:] = 0
-            vertical, horizontal = along
-            rows = input.shape[2] + vertical.before + vertical.after
-            columns = input.shape[3] + horizontal.before + horizontal.after
-            counted[:, :, :rows, :columns] = 1
+            ends = (size + w.before + w.after for size, w in zip(input.shape[2:], along, strict=True))
+            counted[(slice(None), slice(None), *map(slice, ends))] = 1
         total_seen = np.add.reduce(list(self._seen(image, along)))
         return ((total_seen / np.add.reduce(list(self._seen(counted, along)))).astype(input.dtype),)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class MaxPoolIndices(_Pool):
+    """y[n, c, h, w] = where in the flattened input the greatest x stands that the window at (h, w) sees; of equal ones
+    the first. With `column_major`, places of an image count down its columns first.
+
+    Shapes and errors as in `max_pool`; indices are int64. Source: ONNX MaxPool-22, its second result.
+    """
+
+    name = "max_pool_indices"
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: Padding = (0, 0)
+    dilations: tuple[int, ...] | None = None
+    ceil_mode: bool = False
+    column_major: bool = False
+
+    def infer(self, input: TensorType) -> tuple[TensorType, ...]:
+        check_dtype(self.name, "input", input.dtype, "number")
+        (type,) = self._infer(input)
+        return (inherit(type, type.shape, INT64),)
+
+    def expression(self, input: Tensor) -> tuple[Tensor, ...]:
+        axes, kernel, place, inside = self._axes(input)
+        seen = select(all_of(inside), input[place], identity("max", input.dtype))
+        best = define("best", axes, greatest(seen, over=kernel))
+        rank = input.rank
+        order = [0, 1, *(reversed(range(2, rank)) if self.column_major else range(2, rank))]
+        flat: Expr = literal(0, INDEX)
+        for dimension in order:
+            flat = flat * extent(input.shape[dimension]) + place[dimension]
+        last = literal(2**62, INDEX)
+        chosen = select(apply("eq", input[place], best[axes]), flat, last)
+        index = least(select(all_of(inside), chosen, last), over=kernel)
+        return (define("output", axes, cast(index, INT64)),)
+
+    def reference(self, input: Array) -> tuple[Array, ...]:
+        along = self._windows(input.shape)
+        lowest = -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min
+        flat = np.arange(input.size, dtype=np.int64).reshape(input.shape)
+        if self.column_major:
+            spatial = tuple(reversed(range(2, input.ndim)))
+            turned = (*input.shape[:2], *(input.shape[axis] for axis in spatial))
+            flat = np.transpose(flat.reshape(turned), (0, 1, *np.argsort([a - 2 for a in spatial]) + 2))
+        values = np.stack(list(self._seen(padded(input, along, lowest), along)))
+        places = np.stack(list(self._seen(padded(flat, along, 2**62), along)))
+        hit = (values == values.max(axis=0)) & (places < 2**62)
+        return (np.where(hit, places, 2**62).min(axis=0),)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class LpPool(_Pool):
+    """y[n, c, h, w] = (Σ |x|ᵖ)^(1/p) over what the window at (h, w) sees.
+
+    Shapes and errors as in `max_pool`, p ≥ 1. Source: ONNX LpPool-22.
+    """
+
+    name = "lp_pool"
+
+    kernel: tuple[int, ...]
+    p: int = 2
+    strides: tuple[int, ...] | None = None
+    padding: Padding = (0, 0)
+    dilations: tuple[int, ...] | None = None
+    ceil_mode: bool = False
+
+    def infer(self, input: TensorType) -> tuple[TensorType, ...]:
+        check_dtype(self.name, "input", input.dtype, "float")
+        if not 1 <= self.p <= 16:
+            raise refuse(self.name, f"p is {self.p}", "give a whole number from 1 to 16")
+        return self._infer(input)
+
+    def expression(self, input: Tensor) -> tuple[Tensor, ...]:
+        axes, kernel, place, inside = self._axes(input)
+        wide = accumulator(input.dtype)
+        size = apply("abs", cast(input[place], wide))
+        power = size
+        for _ in range(self.p - 1):
+            power = power * size
+        y = total(select(all_of(inside), power, literal(0, wide)), over=kernel)
+        if self.p == 2:
+            y = apply("sqrt", y)
+        elif self.p > 2:
+            y = apply("pow", y, 1 / self.p)
+        return (define("output", axes, cast(y, input.dtype)),)
+
+    def reference(self, input: Array) -> tuple[Array, ...]:
+        along = self._windows(input.shape)
+        image = padded(np.abs(input.astype(np.float64)) ** self.p, along, 0.0)
+        return ((np.add.reduce(list(self._seen(image, along))) ** (1 / self.p)).astype(input.dtype),)
 
 
 class _GlobalPool(Op):

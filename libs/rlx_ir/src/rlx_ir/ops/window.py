@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from rlx_ir.dims import Dim, add, floor_div
-from rlx_ir.expr import Expr, extent
+from rlx_ir.expr import Axis, Expr, extent
 from rlx_ir.op import Array
 from rlx_ir.ops.rules import refuse
 
-__all__ = ["Padding", "Window", "padded", "windows"]
+__all__ = ["Padding", "Window", "kernel_axes", "padded", "windows"]
 
 # [h, w] on both sides, [top, left, bottom, right] as ONNX's `pads`, or a rule that makes the sizes
 Padding: TypeAlias = tuple[int, ...] | Literal["valid", "same_upper", "same_lower"]
@@ -73,7 +73,7 @@ def windows(
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     for name, values in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
         if len(values) != rank or any(value < 1 for value in values):
-            raise refuse(op, f"{name} is {list(values)}", f"give {rank} whole numbers ≥ 1, for {_NAMES[rank]}")
+            raise refuse(op, f"{name} is {list(values)}", f"give {rank} whole numbers ≥ 1, for {_NAMES.get(rank, 'each dimension')}")
     reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     pads = _pads(op, sizes, reaches, strides, padding)
     found = []
@@ -82,6 +82,14 @@ def windows(
         output = _output_size(op, size, reaches[i], strides[i], before, after, round_up)
         found.append(Window(size, kernel[i], strides[i], dilations[i], before, after, output))
     return tuple(found)
+
+
+def kernel_axes(along: Sequence[Window]) -> tuple[Axis, ...]:
+    """The axes that run over a kernel."""
+    names = ("kernel_depth", "kernel_height", "kernel_width")[-len(along) :]
+    if len(along) > 3:
+        names = tuple(f"reduce{i}" for i in range(len(along)))
+    return tuple(Axis(name, window.kernel) for name, window in zip(names, along, strict=True))
 
 
 _NAMES = {1: "width", 2: "height and width", 3: "depth, height and width"}

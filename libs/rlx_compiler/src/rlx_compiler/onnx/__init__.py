@@ -1,0 +1,48 @@
+"""ONNX in: an `.onnx` model becomes a module, its readable text, and a safetensors file.
+
+```python
+imported = import_onnx(Path("model.onnx"))        # CompileError E213 lists everything that is not supported
+imported.write(Path("model.rlx"))                 # model.rlx and model.safetensors beside it
+```
+
+`reading` opens models, `tensors` turns their tensors and types into ours, `translation` holds what is known while a
+graph is walked, `graphs` walks it, `operators` has one small function per operator. The `onnx` package is an extra
+(`rlx-compiler[onnx]`) and is imported only when a model is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from rlx_base.errors import CompileError
+
+if TYPE_CHECKING:
+    from rlx_compiler.onnx.importing import Imported
+
+__all__ = ["import_onnx"]
+
+
+def import_onnx(
+    model: Path | bytes,
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, NDArray[Any]] | None = None,
+) -> Imported:
+    """The module of a model.
+
+    `dims` gives symbolic dimensions a size. `values` gives inputs that only say shapes (the target of a Reshape, the
+    axes of a reduction) their elements: such an input becomes part of the program. Raises CompileError E213, with
+    every node that cannot be imported, E214 where the file is no ONNX model, E204 where `onnx` is not installed.
+    """
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise CompileError("E204", tool="onnx", hint="pip install 'rlx-compiler[onnx]'") from None
+    from rlx_compiler.onnx.importing import import_model
+    from rlx_compiler.onnx.reading import read_model
+
+    return import_model(read_model(model), dims or {}, values or {})
