@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format wheels generated test chaos fuzz lock demo up bench clean
+.PHONY: help setup models lint format wheels generated test chaos fuzz lock demo up bench conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,7 @@ build/models/.installed: models.lock | $(UV)
 	@touch $@
 
 lock: | $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
-	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra opencl --extra image --extra up \
+	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra onnx --extra opencl --extra image --extra up \
 		--group dev --group demo --group bench \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
@@ -95,6 +95,9 @@ up: setup ## the stack on this machine, until Ctrl-C (UP="--data DIR --port-base
 
 bench: setup models ## RLX beside onnxruntime on EfficientNet-Lite0, one thread (BENCH="--rounds 30" …)
 	$(RUN) benchmarks.paired $(BENCH)
+
+conformance: setup ## ONNX's own backend tests, interpreted and compiled (CONFORMANCE="--suite node --match conv" …)
+	$(RUN) tests.conformance $(CONFORMANCE)
 
 clean: ## remove what builds, checks and tests leave; the environment stays
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -120,3 +120,28 @@ def test_bad_usage_says_what_to_do(
     assert says in answer.stderr
     assert answer.returncode == code
     assert "Traceback" not in answer.stderr
+
+
+def test_an_onnx_model_becomes_text_that_runs(tmp_path: Path) -> None:
+    import onnx
+    from onnx import TensorProto, helper
+
+    def info(name: str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2])
+
+    graph = helper.make_graph([helper.make_node("Relu", ["in.0"], ["y"])], "net", [info("in.0")], [info("y")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), tmp_path / "net.onnx")
+    answer = json.loads(rlx("import", tmp_path / "net.onnx", "--dim", "n=3", "--json").stdout)
+    assert answer["inputs"] == {"in_0": "float32[3, 2]"}
+    assert answer["renamed"] == {"in.0": "in_0"}
+    assert "rlx.relu(in_0)" in (tmp_path / "net.rlx").read_text()
+    assert rlx("verify", tmp_path / "net.rlx").returncode == 0
+
+
+def test_what_cannot_be_imported_is_listed_and_exits_with_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"no model")
+    refused = rlx("import", tmp_path / "net.onnx")
+    assert refused.returncode == 1
+    assert "RLX-E214" in refused.stderr
+    assert rlx("import", tmp_path / "net.onnx", "-o", tmp_path / "net.txt").returncode == 2
+    assert rlx("import", tmp_path / "net.onnx", "--value", "axes").returncode == 2

@@ -11,6 +11,7 @@ from rlx.cli import (
     deploy,
     doctor,
     fmt,
+    import_onnx,
     infer,
     init,
     jobs,
@@ -38,6 +39,7 @@ app.callback(invoke_without_command=True)(version.root)
 for command in (
     init,
     compile,
+    import_onnx,
     verify,
     analyze,
     infer,

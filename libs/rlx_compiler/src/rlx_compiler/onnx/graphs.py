@@ -119,7 +119,7 @@ class Walk:
 
     def function(self, function: onnx.FunctionProto, call: Call) -> Sequence[Value | None]:
         """The nodes of a function's body in place of the call."""
-        given = {name: value for name, value in zip(function.input, call.operands, strict=False)}
+        given = dict(zip(function.input, call.operands, strict=False))
         scope = Scope({name: given.get(name) for name in function.input})
         opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in function.opset_import}
         attributes = {attribute.name: attribute for attribute in function.attribute_proto}
@@ -135,9 +135,7 @@ class Walk:
         return [scope.values.get(name) for name in function.output]
 
 
-def _bound(
-    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]
-) -> onnx.NodeProto:
+def _bound(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]) -> onnx.NodeProto:
     """A node of a function with the call's attributes in place of references, and absent operands left out."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
@@ -159,7 +157,7 @@ def _bound(
 def _function_body(call: Call, opset: int) -> onnx.FunctionProto | None:
     """The body that ONNX itself gives for an operator."""
     try:
-        schema = onnx.defs.get_schema(call.proto.op_type, opset, call.proto.domain)
+        schema: Any = onnx.defs.get_schema(call.proto.op_type, opset, call.proto.domain)
     except onnx.defs.SchemaError:
         return None
     body: Any = None

@@ -76,7 +76,7 @@ def import_model(model: onnx.ModelProto, dims: Mapping[str, int], values: Mappin
     walk.graph(graph, scope, opsets)
     outputs = []
     for info in graph.output:
-        value = scope[info.name] if info.name in scope else None
+        value = scope.values.get(info.name)
         if value is not None:
             try:
                 builder.output(_output_name(info.name), _placed(translation, value, inputs))

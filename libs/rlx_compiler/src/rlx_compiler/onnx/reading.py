@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from rlx_base.errors import CompileError
 
@@ -20,4 +20,6 @@ def read_model(model: Path | bytes) -> onnx.ModelProto:
         return onnx.load_model(str(model), load_external_data=True)
     except (DecodeError, OSError, ValueError, onnx.checker.ValidationError) as why:
         what = "the given bytes" if isinstance(model, bytes) else str(model)
-        raise CompileError("E214", what=f"{what}: {str(why).splitlines()[0] if str(why) else type(why).__name__}") from None
+        raise CompileError(
+            "E214", what=f"{what}: {str(why).splitlines()[0] if str(why) else type(why).__name__}"
+        ) from None

@@ -292,7 +292,8 @@ class ShiftLeft(Binary):
     def reference(self, a: Array, b: Array) -> tuple[Array, ...]:
         bits = a.dtype.itemsize * 8
         inside = (b >= 0) & (b < bits)
-        return as_arrays([np.where(inside, np.left_shift(a, np.where(inside, b, 0).astype(b.dtype)), 0).astype(a.dtype)])
+        shifted = np.left_shift(a, np.where(inside, b, 0).astype(b.dtype))
+        return as_arrays([np.where(inside, shifted, np.zeros((), a.dtype))])
 
 
 @register
@@ -313,4 +314,4 @@ class ShiftRight(Binary):
         bits = a.dtype.itemsize * 8
         inside = (b >= 0) & (b < bits)
         shifted = np.right_shift(a, np.where(inside, b, 0).astype(b.dtype))
-        return as_arrays([np.where(inside, shifted, np.where(a < 0, -1, 0)).astype(a.dtype)])
+        return as_arrays([np.where(inside, shifted, np.where(a < 0, -1, 0).astype(a.dtype))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -103,12 +104,13 @@ class _Convolution(Op):
         kernel = weight.astype(np.float64).reshape(groups, out // groups, channels // groups, *weight.shape[2:])
         y = np.zeros((batch, groups, out // groups, count))
         for place in itertools.product(*(range(window.kernel) for window in along)):
-            cuts = []
+            cuts: list[Any] = [...]
             for k, window, size in zip(place, along, sizes, strict=True):
                 first = k * window.dilation
                 cuts.append(slice(first, first + (size - 1) * window.stride + 1 if size else first, window.stride))
-            seen = image[(slice(None), slice(None), *cuts)].reshape(batch, groups, channels // groups, count)
-            y += np.matmul(kernel[(slice(None), slice(None), slice(None), *place)], seen)
+            seen = image[tuple(cuts)].reshape(batch, groups, channels // groups, count)
+            at: Any = (..., *place)
+            y += np.matmul(kernel[at], seen)
         y = y.reshape(batch, out, *sizes)
         if bias is not None:
             y += bias.astype(np.float64).reshape(1, -1, *[1] * len(sizes))

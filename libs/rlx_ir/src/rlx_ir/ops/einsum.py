@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,16 @@ class Einsum(Op):
     equation: str
 
     def _parsed(self, shapes: list[Shape]) -> tuple[list[list[str]], list[str], dict[str, Dim]]:
-        """The letters of each operand and of the result (`.0`, `.1`, … for what the dots stand for), and their sizes."""
+        """The letters of each operand and of the result (`.0`, `.1`, … for the dots), and their sizes."""
         left, arrow, right = self.equation.replace(" ", "").partition("->")
         terms = left.split(",")
         if len(terms) != len(shapes):
-            raise refuse(self.name, f"{self.equation!r} has {len(terms)} operands, {len(shapes)} are given", "equally many")
-        dots = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
+            raise refuse(
+                self.name, f"{self.equation!r} has {len(terms)} operands, {len(shapes)} are given", "equally many"
+            )
+        dots = max(
+            (len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0
+        )
         if dots < 0:
             raise refuse(self.name, f"{self.equation!r} has more letters than an operand has dimensions", "one each")
         letters: list[list[str]] = []
@@ -59,7 +64,9 @@ class Einsum(Op):
             result = [*before, *(f".{i}" for i in range(dots) if found), *after]
         else:
             every = [name for names in letters for name in names]
-            result = [f".{i}" for i in range(dots)] + sorted(n for n in set(every) if n[0] != "." and every.count(n) == 1)
+            result = [f".{i}" for i in range(dots)] + sorted(
+                n for n in set(every) if n[0] != "." and every.count(n) == 1
+            )
         if len(set(result)) != len(result) or not set(result) <= set(sizes):
             raise refuse(self.name, f"the result {right!r} of {self.equation!r}", "each letter once, from the operands")
         return letters, result, sizes
@@ -96,5 +103,7 @@ class Einsum(Op):
         letters, result, sizes = self._parsed([x.shape for x in inputs])
         number = {name: place for place, name in enumerate(sizes)}
         wide = [x.astype(np.float64) if x.dtype.kind == "f" else x for x in inputs]
-        operands = [part for x, names in zip(wide, letters, strict=True) for part in (x, [number[n] for n in names])]
+        operands: list[Any] = [
+            part for x, names in zip(wide, letters, strict=True) for part in (x, [number[n] for n in names])
+        ]
         return (np.asarray(np.einsum(*operands, [number[n] for n in result])).astype(inputs[0].dtype),)

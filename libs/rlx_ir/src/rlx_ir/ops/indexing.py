@@ -127,7 +127,7 @@ class GatherElements(Op):
 
     def reference(self, x: Array, indices: Array) -> tuple[Array, ...]:
         axis = position(self.name, self.axis, x.ndim)
-        at = list(np.indices(indices.shape, sparse=True))
+        at: list[Any] = list(np.indices(indices.shape, sparse=True))
         at[axis] = places_in(indices, x.shape[axis])
         return (np.zeros(indices.shape, x.dtype) if indices.size == 0 else np.asarray(x[tuple(at)]),)
 
@@ -164,7 +164,7 @@ class GatherND(Op):
         if not isinstance(count, int) or not 1 <= count <= most or not 0 <= self.batch_dims < len(indices):
             raise refuse(
                 self.name,
-                f"indices have the shape {list(map(str, indices))}, x {list(map(str, x))}, batch_dims={self.batch_dims}",
+                f"indices are {list(map(str, indices))}, x is {list(map(str, x))}, batch_dims={self.batch_dims}",
                 f"the last dimension of indices holds 1 to {most} indices",
             )
         return count
@@ -191,7 +191,7 @@ class GatherND(Op):
 
     def reference(self, x: Array, indices: Array) -> tuple[Array, ...]:
         count, batch = self._count(x.shape, indices.shape), self.batch_dims
-        y = np.zeros(self._shape(x.shape, indices.shape), x.dtype)
+        y = np.zeros((*indices.shape[:-1], *x.shape[batch + count :]), x.dtype)
         for lead in np.ndindex(indices.shape[:-1]):
             if y.size:
                 at = [int(places_in(indices[(*lead, k)], x.shape[batch + k])) for k in range(count)]
@@ -337,9 +337,7 @@ class ScatterND(Op):
             check_dtype(self.name, "x", x.dtype, "number")
         count = indices.shape[-1] if indices.rank else None
         if not isinstance(count, int) or not 1 <= count <= x.rank:
-            raise refuse(
-                self.name, f"indices are {indices}, x is {x}", f"their last dimension is from 1 to {x.rank}"
-            )
+            raise refuse(self.name, f"indices are {indices}, x is {x}", f"their last dimension is from 1 to {x.rank}")
         if updates.shape != (*indices.shape[:-1], *x.shape[count:]):
             raise refuse(
                 self.name, f"updates are {updates} for indices {indices} into x {x}", "they have the shape (i…, r…)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,8 @@ class _Pool(Op):
                 np.arange(size) * window.stride + k * window.dilation
                 for size, window, k in zip(sizes, along, place, strict=True)
             ]
-            yield image[(slice(None), slice(None), *np.ix_(*lines))]
+            grid: Any = (..., *np.ix_(*lines))
+            yield image[grid]
 
 
 @register

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rlx_ir.dims import Dim, Shape, add, mul
+from rlx_ir.dims import Dim, Shape, add, floor_div, mul
 from rlx_ir.expr import Axis, Expr, Tensor, all_of, apply, cast, define, extent, literal, select, total
 from rlx_ir.op import Array, Op, register
 from rlx_ir.ops.axes import result_axes
@@ -68,9 +69,13 @@ class ConvTranspose(Op):
         check_dtype(self.name, "input", input.dtype, "float")
         check_equal_dtypes(self.name, ("input", "weight"), (input, weight))
         out = mul(weight.shape[1], self.groups)
-        per_group = weight.shape[0]
         check_channels(
-            self.name, input, self.groups, out, per_group // self.groups if isinstance(per_group, int) else per_group, weight
+            self.name,
+            input,
+            self.groups,
+            out,
+            floor_div(weight.shape[0], self.groups) if self.groups > 0 else 0,
+            weight,
         )
         if bias is not None:
             check_equal_dtypes(self.name, ("input", "bias"), (input, bias))
@@ -114,22 +119,27 @@ class ConvTranspose(Op):
         each, groups = self._each(input.ndim - 2), self.groups
         sizes = [size for size in self._sizes(input.shape, weight.shape) if isinstance(size, int)]
         out = weight.shape[1] * groups
+        einsum: Any = np.einsum
         full = [
             max((size - 1) * s + (k - 1) * d + 1, 0) + before + after + max(more, 0)
             for size, k, (s, d, before, after, more) in zip(input.shape[2:], weight.shape[2:], each, strict=True)
         ]
         y = np.zeros((input.shape[0], groups, weight.shape[1], *full))
-        x = input.astype(np.float64).reshape(input.shape[0], groups, -1, *input.shape[2:])
+        x = input.astype(np.float64).reshape(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:])
         w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
         for place in itertools.product(*map(range, weight.shape[2:])):
-            term = np.einsum("ngi...,gio->ngo...", x, w[(slice(None), slice(None), slice(None), *place)])
-            at = tuple(
-                slice(k * d, k * d + (size - 1) * s + 1 if size else k * d, s)
-                for k, size, (s, d, *_) in zip(place, input.shape[2:], each, strict=True)
+            here: Any = (..., *place)
+            term = einsum("ngi...,gio->ngo...", x, w[here])
+            at: Any = (
+                ...,
+                *(
+                    slice(k * d, k * d + (size - 1) * s + 1 if size else k * d, s)
+                    for k, size, (s, d, *_) in zip(place, input.shape[2:], each, strict=True)
+                ),
             )
-            y[(slice(None), slice(None), slice(None), *at)] += term
-        cut = tuple(slice(before, before + size) for size, (_, _, before, _, _) in zip(sizes, each, strict=True))
-        y = y.reshape(input.shape[0], out, *full)[(slice(None), slice(None), *cut)]
+            y[at] += term
+        cut: Any = (..., *(slice(pad, pad + size) for size, (_, _, pad, _, _) in zip(sizes, each, strict=True)))
+        y = y.reshape(input.shape[0], out, *full)[cut]
         if bias is not None:
             y = y + bias.astype(np.float64).reshape(1, -1, *[1] * len(sizes))
         return (np.ascontiguousarray(y).astype(input.dtype),)

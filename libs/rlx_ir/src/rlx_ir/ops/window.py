@@ -73,7 +73,11 @@ def windows(
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     for name, values in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
         if len(values) != rank or any(value < 1 for value in values):
-            raise refuse(op, f"{name} is {list(values)}", f"give {rank} whole numbers ≥ 1, for {_NAMES.get(rank, 'each dimension')}")
+            raise refuse(
+                op,
+                f"{name} is {list(values)}",
+                f"give {rank} whole numbers ≥ 1, for {_NAMES.get(rank, 'each dimension')}",
+            )
     reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     pads = _pads(op, sizes, reaches, strides, padding)
     found = []

@@ -66,6 +66,59 @@ def conv2d(name: str) -> Strategy:
     return strategy
 
 
+def _spatial(draw: DrawFn, most: int, rank: int) -> list[int]:
+    return [draw(st.integers(1, most)) for _ in range(rank)]
+
+
+@strategy_for("conv", "conv_transpose")
+def conv(name: str) -> Strategy:
+    """Over one or three dimensions; a transposed one over any."""
+
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        dtype, transposed = choose(draw, dtypes), name == "conv_transpose"
+        rank = draw(st.sampled_from([1, 2, 3] if transposed else [1, 3]))
+        groups = draw(st.sampled_from([1, 1, 2]))
+        per_group, out = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        kernel, dilations = _spatial(draw, 3, rank), _spatial(draw, 2, rank)
+        pads = [draw(st.integers(0, 1)) for _ in range(2 * rank)]
+        image = [draw(st.integers(3, 6)) + (kernel[i] - 1) * dilations[i] for i in range(rank)]
+        attributes: dict[str, Any] = {"strides": _spatial(draw, 3, rank), "padding": pads, "dilations": dilations}
+        if transposed:
+            attributes["output_padding"] = [draw(st.integers(0, stride - 1)) for stride in attributes["strides"]]
+        input = array(draw, (draw(sizes(2)), groups * per_group, *image), dtype)
+        channels = (groups * per_group, out) if transposed else (groups * out, per_group)
+        weight = array(draw, (*channels, *kernel), dtype)
+        bias = array(draw, (groups * out,), dtype) if draw(st.booleans()) else None
+        return Case(make(OPS[name], attributes | {"groups": groups}), (input, weight, bias))
+
+    return strategy
+
+
+@strategy_for("lp_pool", "max_pool_indices")
+def pool_in_any_rank(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        rank = draw(st.sampled_from([1, 2, 3]))
+        kernel = _spatial(draw, 3, rank)
+        image = [draw(st.integers(0, 3)) + size for size in kernel]
+        attributes: dict[str, Any] = {
+            "kernel": kernel,
+            "strides": _spatial(draw, 3, rank),
+            "padding": [draw(st.integers(0, size - 1)) for size in kernel],
+            "ceil_mode": draw(st.booleans()),
+        }
+        if name == "lp_pool":
+            attributes["p"] = draw(st.integers(1, 3))
+        else:
+            attributes["column_major"] = draw(st.booleans())
+        shape = (draw(sizes(2)), draw(sizes(3)), *image)
+        dtype = choose(draw, dtypes, ("float",) if name == "lp_pool" else _KINDS)
+        return Case(make(OPS[name], attributes), (array(draw, shape, dtype),))
+
+    return strategy
+
+
 @strategy_for("max_pool", "average_pool")
 def pool(name: str) -> Strategy:
     @st.composite

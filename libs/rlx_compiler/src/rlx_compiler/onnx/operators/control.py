@@ -168,5 +168,3 @@ def scan_of_batch(call: Call) -> Sequence[Value]:
                 row.append(value)
         per_batch.append([*state, *(_stacked(call, row, 0) for row in rows)])
     return [_stacked(call, list(values), 0) for values in zip(*per_batch, strict=True)]
-
-

@@ -103,17 +103,21 @@ def with_axis(call: Call) -> Value:
     return call.apply(_PLAIN[call.proto.op_type](), call[0], b)
 
 
-@operator("Sum")
-def sum_of(call: Call) -> Value:
+def _sum(call: Call) -> Value:
     y = call[0]
     for place in range(1, len(call.operands)):
         y = call.apply(arithmetic.Add(), y, call[place])
     return y if len(call.operands) > 1 else call.apply(copying.Identity(), y)
 
 
+@operator("Sum")
+def sum_of(call: Call) -> Value:
+    return _sum(call)
+
+
 @operator("Mean")
 def mean_of(call: Call) -> Value:
-    return call.apply(arithmetic.Mul(), sum_of(call), call.like(1 / len(call.operands), call[0]))
+    return call.apply(arithmetic.Mul(), _sum(call), call.like(1 / len(call.operands), call[0]))
 
 
 @operator("Mod")
@@ -148,7 +152,9 @@ def is_inf(call: Call) -> Value:
         if call.attribute(name, 1)
     ]
     if not found:
-        return call.apply(comparison.LogicalAnd(), call.apply(comparison.Equal(), x, up), call.constant(np.array(False)))
+        return call.apply(
+            comparison.LogicalAnd(), call.apply(comparison.Equal(), x, up), call.constant(np.array(False))
+        )
     return found[0] if len(found) == 1 else call.apply(comparison.LogicalOr(), *found)
 
 
@@ -189,7 +195,9 @@ def clip(call: Call) -> Value:
         y = call.apply(arithmetic.Min(), y, most)
     known = all(bound is None or bound.known is not None for bound in (least, most))
     if known and x.type.dtype.is_float:
-        bounds = [None if bound is None or bound.known is None else float(bound.known.item()) for bound in (least, most)]
+        bounds = [
+            None if bound is None or bound.known is None else float(bound.known.item()) for bound in (least, most)
+        ]
         return call.apply(activation.Clip(*bounds), x)
     return y if y is not x else call.apply(copying.Identity(), x)
 
@@ -259,12 +267,12 @@ def dropout(call: Call) -> tuple[Value, Value]:
 
 @operator("Mish")
 def mish(call: Call) -> Value:
-    return call.apply(arithmetic.Mul(), call[0], call.apply(functions.Tanh(), call.apply(activation.Softplus(), call[0])))
+    return call.apply(
+        arithmetic.Mul(), call[0], call.apply(functions.Tanh(), call.apply(activation.Softplus(), call[0]))
+    )
 
 
 @operator("Affine")
 def affine(call: Call) -> Value:
     scaled = call.apply(arithmetic.Mul(), call[0], call.like(call.attribute("alpha", 1.0), call[0]))
     return call.apply(arithmetic.Add(), scaled, call.like(call.attribute("beta", 0.0), call[0]))
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from rlx_base.dtypes import INT32
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Value
@@ -54,5 +53,3 @@ def centred(call: Call, x: Value, zero: Value | None, axis: int | None = None) -
 def matmul_integer(call: Call) -> Value:
     a, b = centred(call, call[0], call.optional(2), -2), centred(call, call[1], call.optional(3), -1)
     return call.apply(MatMul(), a, b)
-
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rlx_compiler.onnx.operators.shapes import sizes_of
@@ -10,8 +12,8 @@ from rlx_compiler.onnx.translation import Call, Unsupported, Value
 from rlx_ir.ops.copying import Identity, Where
 from rlx_ir.ops.padding import Pad
 from rlx_ir.ops.permutation import Concat, Slice, Split, Transpose
-from rlx_ir.ops.reshape import Reshape
 from rlx_ir.ops.repetition import Tile
+from rlx_ir.ops.reshape import Reshape
 
 __all__ = ["block_shape", "whole"]
 
@@ -101,7 +103,9 @@ def pad(call: Call) -> Value:
     """A pad below 0 takes away."""
     x = call[0]
     pads = [int(value) for value in call.known(1, "pads")]
-    axes = [int(axis) % x.rank for axis in call.known(3, "axes")] if call.optional(3) is not None else list(range(x.rank))
+    axes = (
+        [int(axis) % x.rank for axis in call.known(3, "axes")] if call.optional(3) is not None else list(range(x.rank))
+    )
     filled = call.optional(2)
     return _padded(call, pads, axes, 0.0 if filled is None else filled, call.attribute("mode", "constant"))
 
@@ -109,10 +113,12 @@ def pad(call: Call) -> Value:
 @operator("Pad")
 def pad_by_attributes(call: Call) -> Value:
     pads = call.attribute("pads", call.attribute("paddings"))
-    return _padded(call, pads, list(range(call[0].rank)), call.attribute("value", 0.0), call.attribute("mode", "constant"))
+    return _padded(
+        call, pads, list(range(call[0].rank)), call.attribute("value", 0.0), call.attribute("mode", "constant")
+    )
 
 
-def _padded(call: Call, pads: list[int], axes: list[int], filled: Value | float, mode: str) -> Value:
+def _padded(call: Call, pads: list[int], axes: list[int], filled: Value | float, mode: Any) -> Value:
     x, count = call[0], len(axes)
     cut = [(place, min(pads[i], 0), min(pads[count + i], 0)) for i, place in enumerate(axes)]
     if any(low or high for _, low, high in cut):
@@ -194,5 +200,3 @@ def reverse_sequence(call: Call) -> Value:
     from rlx_ir.ops.indexing import ReverseSequence
 
     return call.apply(ReverseSequence(call.attribute("batch_axis", 1), call.attribute("time_axis", 0)), *call.operands)
-
-

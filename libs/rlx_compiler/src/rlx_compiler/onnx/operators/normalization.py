@@ -97,5 +97,3 @@ def local_response_norm(call: Call) -> Value:
     scaled = call.apply(Mul(), mean, call.like(call.attribute("alpha", 1e-4), x))
     base = call.apply(Add(), scaled, call.like(call.attribute("bias", 1.0), x))
     return call.apply(Div(), x, call.apply(Pow(), base, call.like(call.attribute("beta", 0.75), x)))
-
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-
-
 from rlx_base.dtypes import DTYPES, FLOAT32, INT32, DType
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
@@ -17,7 +15,7 @@ from rlx_ir.ops.matmul import MatMul
 from rlx_ir.ops.reduction import ReduceMax, ReduceMin
 from rlx_ir.ops.reshape import Expand, Reshape, Unsqueeze
 
-__all__ = ["dequantized", "quantized", "limits"]
+__all__ = ["dequantized", "limits", "quantized"]
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -110,5 +108,3 @@ def quantized_matmul(call: Call) -> Value:
     factor = call.apply(Mul(), along, spread(call, call.cast(b_scale, FLOAT32), right, -1, 0))
     factor = call.apply(Div(), factor, call.cast(spread(call, y_scale, product, -1, 0), FLOAT32))
     return quantized(call, call.apply(Mul(), product, factor), y_zero, y_zero.type.dtype)
-
-

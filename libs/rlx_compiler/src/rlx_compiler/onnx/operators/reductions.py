@@ -7,20 +7,18 @@ from typing import Final
 
 import numpy as np
 
+from rlx_base.dtypes import BOOL, DTYPES
 from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
 from rlx_ir.dims import total
 from rlx_ir.op import Op
 from rlx_ir.ops import reduction
-
-
 from rlx_ir.ops.functions import Log
 from rlx_ir.ops.permutation import Slice
 from rlx_ir.ops.reshape import Reshape
 from rlx_ir.ops.selection import ArgMax, ArgMin, TopK
 from rlx_ir.ops.softmax import LogSoftmax, Softmax
-from rlx_base.dtypes import BOOL, DTYPES
 
 __all__: list[str] = []
 
@@ -136,7 +134,7 @@ def _hardmax(call: Call, x: Value, axis: int) -> Value:
     if not isinstance(size, int):
         raise Unsupported(f"hardmax over an unknown size {size}")
     first = call.apply(ArgMax(axis, True), x)
-    places = call.constant(np.arange(size, dtype=np.int64).reshape([-1 if i == axis % x.rank else 1 for i in range(x.rank)]))
+    places = call.constant(
+        np.arange(size, dtype=np.int64).reshape([-1 if i == axis % x.rank else 1 for i in range(x.rank)])
+    )
     return call.cast(call.apply(Equal(), places, first), x.type.dtype)
-
-

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from rlx_base.dtypes import INT32, INT64
+from rlx_base.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.operators.quantization import quantized, spread
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
-from rlx_base.dtypes import FLOAT32, FLOAT64
 from rlx_ir.ops.arithmetic import Div, Mul
 from rlx_ir.ops.convolution import Conv, Conv2d
 from rlx_ir.ops.indexing import ScatterElements
@@ -66,7 +67,9 @@ def quantized_conv(call: Call) -> Value:
     )
     factor = call.apply(Mul(), call.cast(spread(call, x_scale, y, 1, 0), FLOAT32), spread(call, w_scale, y, 1, 0))
     factor = call.apply(Div(), factor, spread(call, y_scale, y, 1, 0))
-    return quantized(call, call.apply(Mul(), call.cast(y, FLOAT32), factor), spread(call, y_zero, y, 1, 0), y_zero.type.dtype)
+    return quantized(
+        call, call.apply(Mul(), call.cast(y, FLOAT32), factor), spread(call, y_zero, y, 1, 0), y_zero.type.dtype
+    )
 
 
 @operator("ConvTranspose")
@@ -124,8 +127,8 @@ def average_pool(call: Call) -> Value:
 
 @operator("LpPool")
 def lp_pool(call: Call) -> Value:
-    kernel, *rest = _pool(call)
-    return call.apply(LpPool(kernel, call.attribute("p", 2), *rest), call[0])
+    kernel, strides, padding, dilations, round_up = _pool(call)
+    return call.apply(LpPool(kernel, call.attribute("p", 2), strides, padding, dilations, round_up), call[0])
 
 
 @operator("GlobalAveragePool")
@@ -145,9 +148,7 @@ def max_unpool(call: Call) -> Value:
     kernel = call.attribute("kernel_shape")
     rank = len(kernel)
     strides, pads = call.attribute("strides", [1] * rank), call.attribute("pads", [0] * (2 * rank))
-    sizes = [
-        (whole(x, 2 + i) - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i] for i in range(rank)
-    ]
+    sizes = [(whole(x, 2 + i) - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i] for i in range(rank)]
     if call.optional(2) is not None:
         declared = call.declared_shape()
         asked = declared if call[2].known is None and declared is not None else call.known(2, "the shape")
@@ -176,12 +177,15 @@ def resize(call: Call) -> Value:
         raise Unsupported(f"coordinate_transformation_mode={coordinate}")
     if call.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise Unsupported("keep_aspect_ratio_policy")
-    if call.attribute("axes") is not None and call.attribute("axes") != list(range(call[0].rank))[-len(call.attribute("axes")):]:
+    if (
+        call.attribute("axes") is not None
+        and call.attribute("axes") != list(range(call[0].rank))[-len(call.attribute("axes")) :]
+    ):
         raise Unsupported(f"axes={call.attribute('axes')}")
     return _resized(call, sized, place, mode, coordinate, rounding)
 
 
-def _resized(call: Call, sized: bool, place: int, mode: str, coordinate: str, rounding: str) -> Value:
+def _resized(call: Call, sized: bool, place: int, mode: Any, coordinate: Any, rounding: Any) -> Value:
     x = call[0]
     if sized:
         sizes = tuple(int(size) for size in call.known(place, "sizes"))
@@ -198,5 +202,3 @@ def upsample(call: Call) -> Value:
     )
     mode = call.attribute("mode", "nearest")
     return call.apply(Resize(scales=scales, mode=mode, coordinate_mode="asymmetric", nearest_mode="floor"), call[0])
-
-
