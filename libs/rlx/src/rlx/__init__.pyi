@@ -65,6 +65,30 @@ def abs(
 ) -> Value:
     """y = |x|; the least integer stays itself. Source: ONNX Abs-13."""
 
+def acos(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = the angle in 0 … π whose cosine is x. Source: ONNX Acos-22."""
+
+def acosh(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = ln(x + √(x² − 1)), x ≥ 1. Source: ONNX Acosh-22."""
+
 def add(
     a: Value,
     b: Value,
@@ -111,6 +135,54 @@ def arg_min(
 
     Errors: E110 for an axis that is not there or has no elements. Source: ONNX ArgMin-13.
     """
+
+def asin(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = the angle in −π/2 … π/2 whose sine is x. Source: ONNX Asin-22."""
+
+def asinh(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = ln(x + √(x² + 1)). Source: ONNX Asinh-22."""
+
+def atan(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = the angle in −π/2 … π/2 whose tangent is x. Source: ONNX Atan-22."""
+
+def atanh(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = ½ ln((1 + x) ÷ (1 − x)), |x| ≤ 1. Source: ONNX Atanh-22."""
 
 def average_pool(
     input: Value,
@@ -267,6 +339,28 @@ def concat(
     Source: ONNX Concat-13.
     """
 
+def conv(
+    input: Value,
+    weight: Value,
+    bias: Value | None = ...,
+    *,
+    strides: Sequence[int],
+    padding: Sequence[int] | str = ...,
+    dilations: Sequence[int] = ...,
+    groups: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """`conv2d` over any number of spatial dimensions; the attributes have one number for each of them.
+
+    Shapes: input (N, C, D…), weight (O, C ÷ groups, K…), bias (O) → (N, O, D′…). Errors: as `conv2d`.
+    Source: ONNX Conv-22.
+    """
+
 def conv2d(
     input: Value,
     weight: Value,
@@ -293,6 +387,31 @@ def conv2d(
     Source: ONNX Conv-22 with two spatial dimensions.
     """
 
+def conv_transpose(
+    input: Value,
+    weight: Value,
+    bias: Value | None = ...,
+    *,
+    strides: Sequence[int],
+    padding: Sequence[int] = ...,
+    dilations: Sequence[int] = ...,
+    output_padding: Sequence[int] = ...,
+    groups: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[n, o, h…] = bias[o] + Σ x[n, i, q…] · weight[i, o, k…] over all i of o's group and q, k with q·s + k·d − p = h.
+
+    s are the strides, d the dilations, p the padding that is taken away before; `output_padding` places are put on
+    after. Shapes: input (N, C, D…), weight (C, O ÷ groups, K…), bias (O) → (N, O, D′…) with
+    D′ = (D − 1)·s + (K − 1)·d + 1 − both paddings + output_padding. `padding` has all befores, then all afters.
+    Errors: E110 where they do not fit. Source: ONNX ConvTranspose-22.
+    """
+
 def cos(
     x: Value,
     *,
@@ -304,6 +423,54 @@ def cos(
     location: str = ...,
 ) -> Value:
     """y = cos x, x in radians. Source: ONNX Cos-7."""
+
+def cosh(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = (eˣ + e⁻ˣ) ÷ 2. Source: ONNX Cosh-22."""
+
+def cum_prod(
+    x: Value,
+    *,
+    axis: int = ...,
+    exclusive: bool = ...,
+    reverse: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, i, …] = Π_{j ≤ i} x[…, j, …] along `axis`; j < i where `exclusive`; from the end where `reverse`.
+
+    Errors: E110 for an axis that is not there. Source: ONNX CumProd-26, with the axis as attribute.
+    """
+
+def cum_sum(
+    x: Value,
+    *,
+    axis: int = ...,
+    exclusive: bool = ...,
+    reverse: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, i, …] = Σ_{j ≤ i} x[…, j, …] along `axis`; j < i where `exclusive`; from the end where `reverse`.
+
+    Errors: E110 for an axis that is not there. Source: ONNX CumSum-14, with the axis as attribute.
+    """
 
 def div(
     a: Value,
@@ -317,6 +484,23 @@ def div(
     location: str = ...,
 ) -> Value:
     """c = a ÷ b; integers truncate towards zero, and ÷ 0 is 0. Source: ONNX Div-14."""
+
+def einsum(
+    *inputs: Value,
+    equation: str,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """The product of all operands, summed over the letters that the result does not have, as in NumPy's `einsum`.
+
+    In `equation`, each operand has a letter per dimension; `…` (three dots) stands for any number of leading
+    dimensions, which broadcast. Without `->` the result has the letters that occur once, in alphabetical order.
+    Errors: E110 where letters and dimensions do not fit. Source: ONNX Einsum-12.
+    """
 
 def elu(
     x: Value,
@@ -411,6 +595,60 @@ def floor(
     location: str = ...,
 ) -> Value:
     """y = the greatest whole number ≤ x. Source: ONNX Floor-13."""
+
+def gather(
+    x: Value,
+    indices: Value,
+    *,
+    axis: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, i…, …] = x[…, indices[i…], …]: whole slices of x along `axis`, which `indices` chooses.
+
+    Shapes: x (…, d, …), indices (i…) → (…, i…, …). Errors: E110 for indices that are no integers, or an empty d.
+    Source: ONNX Gather-13.
+    """
+
+def gather_elements(
+    x: Value,
+    indices: Value,
+    *,
+    axis: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, i, …] = x[…, indices[…, i, …], …]: one element of x for each of `indices`, along `axis`.
+
+    Shapes: indices of x's rank, in the other dimensions no larger than x → the shape of indices.
+    Errors: E110 where they do not fit. Source: ONNX GatherElements-13.
+    """
+
+def gather_nd(
+    x: Value,
+    indices: Value,
+    *,
+    batch_dims: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[b…, i…, r…] = x[b…, indices[b…, i…, 0], …, indices[b…, i…, m − 1], r…], b… the first `batch_dims` dimensions.
+
+    Shapes: x (b…, d₁ … d_m, r…), indices (b…, i…, m) → (b…, i…, r…).
+    Errors: E110 where they do not fit, or m is not known. Source: ONNX GatherND-13.
+    """
 
 def gelu(
     x: Value,
@@ -543,6 +781,18 @@ def identity(
     location: str = ...,
 ) -> Value:
     """y = x. Source: ONNX Identity-21."""
+
+def is_nan(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = whether x is not a number, a bool. Source: ONNX IsNaN-20."""
 
 def layer_norm(
     x: Value,
@@ -679,6 +929,27 @@ def logical_xor(
 ) -> Value:
     """c = one of a and b, not both, for bools. Source: ONNX Xor-7."""
 
+def lp_pool(
+    input: Value,
+    *,
+    kernel: Sequence[int],
+    p: int = ...,
+    strides: Sequence[int] | None = ...,
+    padding: Sequence[int] | str = ...,
+    dilations: Sequence[int] | None = ...,
+    ceil_mode: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[n, c, h, w] = (Σ |x|ᵖ)^(1/p) over what the window at (h, w) sees.
+
+    Shapes and errors as in `max_pool`, p ≥ 1. Source: ONNX LpPool-22.
+    """
+
 def matmul(
     a: Value,
     b: Value,
@@ -726,6 +997,28 @@ def max_pool(
 
     Shapes: (N, C, H, W) → (N, C, H′, W′), sizes as in `conv2d`; `ceil_mode` rounds them up. Strides are 1 by default.
     Errors: E110 where the window outgrows the padded image or the padding the window. Source: ONNX MaxPool-22.
+    """
+
+def max_pool_indices(
+    input: Value,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] | None = ...,
+    padding: Sequence[int] | str = ...,
+    dilations: Sequence[int] | None = ...,
+    ceil_mode: bool = ...,
+    column_major: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[n, c, h, w] = where in the flattened input the greatest x stands that the window at (h, w) sees; of equal ones
+    the first. With `column_major`, places of an image count down its columns first.
+
+    Shapes and errors as in `max_pool`; indices are int64. Source: ONNX MaxPool-22, its second result.
     """
 
 def min(
@@ -813,6 +1106,24 @@ def not_equal(
     location: str = ...,
 ) -> Value:
     """c = (a ≠ b), a bool. Source: NumPy `not_equal`."""
+
+def one_hot(
+    indices: Value,
+    *,
+    depth: int,
+    axis: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, k, …] = whether indices[…] is k: a new dimension of `depth` places at `axis`, one of them true.
+
+    An index outside of −depth … depth − 1 gives no true place. Shapes: (i…) → (i…) with depth put in at `axis`.
+    Errors: E110 for indices that are no integers, or a depth below 0. Source: ONNX OneHot-11.
+    """
 
 def pad(
     x: Value,
@@ -1064,6 +1375,25 @@ def resize(
     Source: ONNX Resize-19, without antialias.
     """
 
+def reverse_sequence(
+    x: Value,
+    lengths: Value,
+    *,
+    batch_axis: int = ...,
+    time_axis: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """x with the first lengths[b] places of each sequence b in reverse order, the others as they are.
+
+    Shapes: x with a batch and a time dimension among its dimensions, lengths (batch) → the shape of x.
+    Errors: E110 where they do not fit. Source: ONNX ReverseSequence-10.
+    """
+
 def round(
     x: Value,
     *,
@@ -1075,6 +1405,46 @@ def round(
     location: str = ...,
 ) -> Value:
     """y = the nearest whole number, halves to the even one. Source: ONNX Round-22."""
+
+def scatter_elements(
+    x: Value,
+    indices: Value,
+    updates: Value,
+    *,
+    axis: int = ...,
+    reduction: str = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """x with y[…, indices[…, i, …], …] = updates[…, i, …] along `axis`, or joined with it by `reduction`.
+
+    Of several updates of one place, the last one stays. Shapes: indices and updates alike, in the other dimensions no
+    larger than x → the shape of x. Errors: E110 where they do not fit. Source: ONNX ScatterElements-18.
+    """
+
+def scatter_nd(
+    x: Value,
+    indices: Value,
+    updates: Value,
+    *,
+    reduction: str = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """x with y[indices[i…, 0], …, indices[i…, m − 1], r…] = updates[i…, r…], or joined with it by `reduction`.
+
+    Of several updates of one place, the last one stays.
+    Shapes: x (d₁ … d_m, r…), indices (i…, m), updates (i…, r…) → the shape of x. Errors: E110 where they do not fit.
+    Source: ONNX ScatterND-18.
+    """
 
 def selu(
     x: Value,
@@ -1089,6 +1459,38 @@ def selu(
     location: str = ...,
 ) -> Value:
     """y = gamma · (x where x > 0, else alpha · (eˣ − 1)). Source: ONNX Selu-22."""
+
+def shift_left(
+    a: Value,
+    b: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """c = a · 2ᵇ, for integers; what leaves at the top is lost, and a shift by all bits gives 0.
+
+    Source: ONNX BitShift-11, direction LEFT.
+    """
+
+def shift_right(
+    a: Value,
+    b: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """c = ⌊a ÷ 2ᵇ⌋, for integers; a shift by all bits gives 0, or −1 of a negative number.
+
+    Source: ONNX BitShift-11, direction RIGHT.
+    """
 
 def sigmoid(
     x: Value,
@@ -1137,6 +1539,18 @@ def sin(
     location: str = ...,
 ) -> Value:
     """y = sin x, x in radians. Source: ONNX Sin-7."""
+
+def sinh(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = (eˣ − e⁻ˣ) ÷ 2. Source: ONNX Sinh-22."""
 
 def slice(
     x: Value,
@@ -1247,6 +1661,18 @@ def sub(
 ) -> Value:
     """c = a − b. Source: ONNX Sub-14."""
 
+def tan(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = tan x, x in radians. Source: ONNX Tan-22."""
+
 def tanh(
     x: Value,
     *,
@@ -1258,6 +1684,22 @@ def tanh(
     location: str = ...,
 ) -> Value:
     """y = tanh x. Source: ONNX Tanh-13."""
+
+def tile(
+    x: Value,
+    *,
+    repeats: Sequence[int],
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[i] = x[i mod size]: each dimension repeated `repeats` times.
+
+    Errors: E110 where there is not one number ≥ 0 per dimension. Source: ONNX Tile-13, with repeats as attribute.
+    """
 
 def top_k(
     x: Value,

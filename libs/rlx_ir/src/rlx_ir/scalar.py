@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from rlx_base.dtypes import BOOL, DType
 
-__all__ = ["SCALARS", "ScalarFunction", "result_dtype"]
+__all__ = ["SCALARS", "ScalarFunction", "result_dtype", "shifted"]
 
 # "same": the dtype of the (equal) arguments · "bool": a truth value · "select": that of the last two
 Rule = Literal["same", "bool", "select"]
@@ -57,6 +58,15 @@ def _erf(x: Any) -> Any:
     return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64)).astype(x.dtype)
 
 
+def shifted(shift: Callable[..., Any], a: Any, b: Any) -> Any:
+    """A shift of a by b bits; by fewer than none or by all of them, what a left shift by many would give: nothing, or
+    the sign alone of a right shift."""
+    a, b = np.asarray(a), np.asarray(b)
+    fits = (b >= 0) & (b < a.dtype.itemsize * 8)
+    beyond = np.where(a < 0, -1, 0).astype(a.dtype) if shift is np.right_shift else np.zeros((), a.dtype)
+    return np.where(fits, shift(a, np.where(fits, b, 0).astype(b.dtype)), beyond)
+
+
 def _rows(*rows: tuple[str, int, Rule, Callable[..., Any]]) -> dict[str, ScalarFunction]:
     return {row[0]: ScalarFunction(*row) for row in rows}
 
@@ -80,6 +90,15 @@ SCALARS: Final[dict[str, ScalarFunction]] = _rows(
     ("sin", 1, "same", np.sin),
     ("cos", 1, "same", np.cos),
     ("tanh", 1, "same", np.tanh),
+    ("tan", 1, "same", np.tan),
+    ("asin", 1, "same", np.arcsin),
+    ("acos", 1, "same", np.arccos),
+    ("atan", 1, "same", np.arctan),
+    ("sinh", 1, "same", np.sinh),
+    ("cosh", 1, "same", np.cosh),
+    ("asinh", 1, "same", np.arcsinh),
+    ("acosh", 1, "same", np.arccosh),
+    ("atanh", 1, "same", np.arctanh),
     ("erf", 1, "same", _erf),
     ("floor", 1, "same", np.floor),
     ("ceil", 1, "same", np.ceil),
@@ -94,6 +113,8 @@ SCALARS: Final[dict[str, ScalarFunction]] = _rows(
     ("and", 2, "same", np.bitwise_and),
     ("or", 2, "same", np.bitwise_or),
     ("xor", 2, "same", np.bitwise_xor),
+    ("shift_left", 2, "same", partial(shifted, np.left_shift)),
+    ("shift_right", 2, "same", partial(shifted, np.right_shift)),
     ("not", 1, "same", np.invert),
     # select(condition, then, otherwise) is lazy: only the chosen branch is read, so it may guard a read out of bounds
     ("select", 3, "select", np.where),

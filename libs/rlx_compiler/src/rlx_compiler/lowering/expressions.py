@@ -15,7 +15,12 @@ from rlx_ir.op import operand_names
 __all__ = ["is_epilogue_of", "leaf", "node_stages"]
 
 _CHEAP_NODES: Final = 16
-_COSTLY: Final = frozenset(("exp", "log", "sqrt", "sin", "cos", "tanh", "erf", "pow", "div"))
+_COSTLY: Final = frozenset(
+    (
+        *("exp", "log", "sqrt", "sin", "cos", "tanh", "erf", "pow", "div"),
+        *("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
+    )
+)
 
 
 def leaf(module: Module, name: str) -> Tensor:

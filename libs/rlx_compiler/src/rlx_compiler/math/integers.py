@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rlx_base.dtypes import BOOL, DType
 from rlx_compiler.loops.ir import Accumulator, Apply, Assign, Broadcast, Element, Expr, For, If, Literal, Var
-from rlx_compiler.math.build import add, both, equal, less, like, mul, neg, select, sub
+from rlx_compiler.math.build import add, both, equal, less, like, mul, neg, select, shl, shr, sub
 from rlx_compiler.math.function import Call, Function
 
-__all__ = ["floored", "modulo", "pow", "remainder", "truncated"]
+__all__ = ["floored", "modulo", "pow", "remainder", "shifted_left", "shifted_right", "truncated"]
 
 
 def _safe(a: Expr, b: Expr) -> Expr:
@@ -46,6 +46,25 @@ def modulo(a: Expr, b: Expr) -> Expr:
         return remainder(a, b)
     left = remainder(a, b)
     return add(left, select(_crosses_zero(left, b), b, 0))
+
+
+def _whole_shift(b: Expr) -> Expr:
+    """Whether a shift by b leaves any bit."""
+    below = less(b, b.dtype.bits)
+    return below if b.dtype.kind == "uint" else Apply("and", (below, less(like(-1, b), b)), BOOL)
+
+
+def shifted_left(a: Expr, b: Expr) -> Expr:
+    """a · 2ᵇ; 0 where b is not in 0 … width − 1."""
+    fits = _whole_shift(b)
+    return select(fits, shl(a, select(fits, b, 0)), 0)
+
+
+def shifted_right(a: Expr, b: Expr) -> Expr:
+    """⌊a ÷ 2ᵇ⌋; where b is not in 0 … width − 1, 0, or −1 of a negative a."""
+    fits = _whole_shift(b)
+    beyond = like(0, a) if a.dtype.kind == "uint" else select(less(a, 0), like(-1, a), 0)
+    return select(fits, shr(a, select(fits, b, 0)), beyond)
 
 
 def _crosses_zero(left: Expr, b: Expr) -> Expr:

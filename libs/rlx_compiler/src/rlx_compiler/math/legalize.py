@@ -15,7 +15,7 @@ from typing import Final
 
 from rlx_base.dtypes import BOOL, FLOAT32
 from rlx_compiler.loops.ir import Apply, Broadcast, Cast, Expr, Literal, Select
-from rlx_compiler.math import exponential, half, integers, power, rounding, trigonometric
+from rlx_compiler.math import exponential, half, integers, inverse, power, rounding, trigonometric
 from rlx_compiler.math.build import cast, greater, less, like, neg
 from rlx_compiler.math.graph import rewrite
 from rlx_compiler.targets.spec import TargetSpec
@@ -90,6 +90,15 @@ _FLOAT: Final[dict[str, Callable[..., Expr]]] = {
     "erf": exponential.erf,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
+    "tan": inverse.tan,
+    "asin": inverse.asin,
+    "acos": inverse.acos,
+    "atan": inverse.atan,
+    "sinh": inverse.sinh,
+    "cosh": inverse.cosh,
+    "asinh": inverse.asinh,
+    "acosh": inverse.acosh,
+    "atanh": inverse.atanh,
     "pow": power.pow,
     "rem": power.remainder,
     "mod": power.modulo,
@@ -105,6 +114,8 @@ _INTEGER: Final[dict[str, Callable[..., Expr]]] = {
     "floor_div": integers.floored,
     "mod": integers.modulo,
     "pow": integers.pow,
+    "shift_left": integers.shifted_left,
+    "shift_right": integers.shifted_right,
     # Already whole.
     "floor": lambda x: x,
     "ceil": lambda x: x,

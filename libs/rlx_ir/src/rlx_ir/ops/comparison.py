@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlx_base.dtypes import BOOL
-from rlx_ir.expr import Expr, apply, literal, select
+from rlx_ir.expr import Expr, apply
 from rlx_ir.op import Array, as_arrays, register
 from rlx_ir.ops.elementwise import Binary, Comparison, Unary
 from rlx_ir.ops.rules import inherit
+from rlx_ir.scalar import shifted
 from rlx_ir.types import TensorType
 
 __all__ = [
@@ -263,18 +264,6 @@ class IsNaN(Unary):
         return as_arrays([np.isnan(x)])
 
 
-def _shifted(a: Expr, b: Expr, function: str) -> Expr:
-    """a · 2ᵇ or ⌊a ÷ 2ᵇ⌋, b bit by bit: 2ᵇ is the product of the powers that the bits of b stand for."""
-    bits, y = a.dtype.bits, a
-    for place in range(bits.bit_length() - 1):
-        power = literal(1 << (1 << place), a.dtype)
-        y = select(apply("ne", apply("and", b, literal(1 << place, b.dtype)), 0), apply(function, y, power), y)
-    beyond = literal(0, a.dtype) if function == "mul" else select(a < 0, literal(-1, a.dtype), 0)
-    if a.dtype.kind == "uint":
-        beyond = literal(0, a.dtype)
-    return select(apply("or", b < 0, b >= bits) if b.dtype.kind == "int" else b >= bits, beyond, y)
-
-
 @register
 @dataclass(frozen=True, slots=True)
 class ShiftLeft(Binary):
@@ -287,13 +276,10 @@ class ShiftLeft(Binary):
     takes = "integer"
 
     def scalar(self, a: Expr, b: Expr) -> Expr:
-        return _shifted(a, b, "mul")
+        return apply("shift_left", a, b)
 
     def reference(self, a: Array, b: Array) -> tuple[Array, ...]:
-        bits = a.dtype.itemsize * 8
-        inside = (b >= 0) & (b < bits)
-        shifted = np.left_shift(a, np.where(inside, b, 0).astype(b.dtype))
-        return as_arrays([np.where(inside, shifted, np.zeros((), a.dtype))])
+        return as_arrays([shifted(np.left_shift, a, b)])
 
 
 @register
@@ -308,10 +294,7 @@ class ShiftRight(Binary):
     takes = "integer"
 
     def scalar(self, a: Expr, b: Expr) -> Expr:
-        return _shifted(a, b, "floor_div")
+        return apply("shift_right", a, b)
 
     def reference(self, a: Array, b: Array) -> tuple[Array, ...]:
-        bits = a.dtype.itemsize * 8
-        inside = (b >= 0) & (b < bits)
-        shifted = np.right_shift(a, np.where(inside, b, 0).astype(b.dtype))
-        return as_arrays([np.where(inside, shifted, np.where(a < 0, -1, 0).astype(a.dtype))])
+        return as_arrays([shifted(np.right_shift, a, b)])
