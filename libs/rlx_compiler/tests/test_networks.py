@@ -136,7 +136,7 @@ def networks(draw: Draw) -> Module:
     )
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(networks(), st.sampled_from([WIDE, NARROW]), st.sampled_from([0, 2, 3]))
 def test_a_network_computes_what_its_text_says(module: Module, spec: TargetSpec, level: int) -> None:
     shape = [size for size in module.inputs[0].tensor.shape if isinstance(size, int)]

@@ -67,6 +67,7 @@ class _Lowering:
         self.types: dict[str, Tensor] = {}
         self.layouts: dict[str, Layout | None] = {}
         self.views: dict[str, str] = {}
+        self.stored: dict[str, str] = {}  # an input and its copy in another order
         self.constants: dict[str, NDArray[Any]] = {}
         self.ports: dict[str, Argument] = {}
         self.kernels: dict[tuple[object, ...], Kernel] = {}
@@ -103,8 +104,9 @@ class _Lowering:
             if layout is None or self._read_in_place(value.name):
                 continue
             stored = f"{value.name}.stored"
-            self.types[stored] = Tensor(stored, *_shape_and_dtype(self.types[value.name]))
+            self.types[stored] = replace(self.types[value.name], name=stored)
             self.layouts[stored] = layout
+            self.stored[value.name] = stored
             self._copy(value.name, stored)
             self.groups = [self._reading(group, value.name, stored) for group in self.groups]
 
@@ -147,7 +149,7 @@ class _Lowering:
                 self.ports[root] = where
                 continue
             port = f"output.{output.name}"
-            self.types[port] = Tensor(port, *_shape_and_dtype(self.types[output.value]))
+            self.types[port] = replace(self.types[output.value], name=port)
             self.layouts[port] = None
             self.ports[port] = where
             self._copy(output.value, port)
@@ -177,16 +179,13 @@ class _Lowering:
                 self.layouts[stage.name] = None
                 names[stage.name] = _unique(stage.name.rpartition(".")[2], names)
             source = viewed(stage, self.layouts)
-            if source is not None and last and self._may_view(source):
+            if source is not None and last:
                 self.views[stage.name] = source
                 continue
             own = "" if len(group.stages) == 1 else f"_{place + 1}"
             ops = tuple(node.op.name for node in group.nodes)
             self._lower(stage, f"{group.name}{own}", stage.name, ops, names, asked)
             names.setdefault(stage.name, _unique(stage.name, names))
-
-    def _may_view(self, source: str) -> bool:
-        return source in self.module.types or source in self.types
 
     def _param_names(self, group: Group) -> dict[str, str]:
         """Parameters are called what the first op that reads them calls them."""
@@ -195,8 +194,9 @@ class _Lowering:
             for operand, name in zip(node.operands, operand_names(node.op, len(node.operands)), strict=True):
                 if operand is not None and operand not in names:
                     names[operand] = _unique(name, names)
-        for stored in [name for name in self.types if name.endswith(".stored")]:
-            names.setdefault(stored, names.get(stored.removesuffix(".stored"), "input"))
+        for value, stored in self.stored.items():
+            if value in names:
+                names[stored] = names[value]
         return names
 
     def _lower(
@@ -210,7 +210,7 @@ class _Lowering:
     ) -> None:
         params = {**names}
         params[stage.name] = _unique("output", {k: v for k, v in names.items() if k != stage.name})
-        free = {constant for constant in self.constants if constant in names}
+        free = {value for value in names if value in self.constants}
         lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, asked, self.effort)
         if len(lowered.values) == 1 and self._fold(lowered):
             return
@@ -305,10 +305,6 @@ def _own_order(type: TensorType) -> Layout | None:
         return type.layout
     axes = [dim.axis for dim in type.layout.physical if type.shape[dim.axis] != 1]
     return None if axes == sorted(axes) else type.layout
-
-
-def _shape_and_dtype(tensor: Tensor) -> tuple[Any, Any]:
-    return tensor.shape, tensor.dtype
 
 
 def _unique(name: str, taken: Mapping[str, str]) -> str:

@@ -65,11 +65,13 @@ def choose(
 
 def _plan(facts: Facts) -> Plan:
     allowed = facts.effort.vectors or facts.asked.vector is not None or facts.asked.vector_bytes is not None
-    vector = vector_axis(facts) if allowed else None
     lanes = lanes_of(facts) if allowed else 1
-    if vector is None or lanes == 1:
-        why = "no axis along which all reads are evenly spaced" if allowed else "the optimisation level has none"
-        facts.reasons.append(f"no vectors: {why}")
+    vector = vector_axis(facts) if lanes > 1 else _innermost(facts)
+    if not allowed:
+        facts.reasons.append("scalars: vectors begin at optimisation level 3")
+    elif vector is None:
+        facts.reasons.append("scalars: no axis along which all reads are evenly spaced")
+    if vector is None:
         return with_sum_loops(scalar_plan(facts.stage, facts.asked), facts, 1)
     if vector in facts.summed:
         facts.reasons.append(f"partial sums in {lanes} lanes along {vector}: its terms are neighbours in memory")
@@ -85,6 +87,12 @@ def _plan(facts: Facts) -> Plan:
         facts.forget_blocks([name for name in (vector, pixel) if name is not None])
         plan = _tiled(facts, vector, lanes, pixel)
     return plan
+
+
+def _innermost(facts: Facts) -> str | None:
+    """The axis whose scalars stand side by side in registers, where there are sums to reuse loads in."""
+    axes = [name for name in facts.result if facts.size(name) > 1]
+    return axes[-1] if axes and facts.summed and facts.effort.unroll else None
 
 
 def _tiled(facts: Facts, vector: str, lanes: int, pixel: str | None) -> Plan:

@@ -52,7 +52,7 @@ def tile_of(facts: Facts, vector: str, pixel: str | None, lanes: int) -> TileCho
         chosen = replace(chosen, vectors=facts.capped(vector, asked.unroll[vector], MOST_UNROLLED // chosen.pixels))
     if facts.summed:
         facts.reasons.append(
-            f"registers: {chosen.pixels} x {chosen.vectors} vectors of {lanes}, "
+            f"registers: {chosen.pixels} x {chosen.vectors} {f'vectors of {lanes}' if lanes > 1 else 'scalars'}, "
             f"expected {100 * min(1.0, chosen.efficiency):.0f} % of peak"
         )
     return chosen

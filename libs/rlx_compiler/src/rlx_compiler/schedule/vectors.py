@@ -38,7 +38,7 @@ def vector_axis(facts: Facts) -> str | None:
     best = min(((cost, place, name) for cost, place, name in costs if cost is not None), default=None)
     summed = _summed_axis(facts)
     if best is not None and best[0] < (_TOO_MUCH if summed is None else _ACCEPTABLE):
-        facts.reasons.append(f"vectors along {best[2]}: neighbours in memory there")
+        facts.reasons.append(f"innermost {best[2]}: neighbours in memory there")
         return best[2]
     return summed
 
