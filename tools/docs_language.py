@@ -50,7 +50,10 @@ def ops() -> str:
 
 def _op(op: type[Op]) -> str:
     text = inspect.cleandoc(op.__doc__ or "").strip()
-    rows = [(f"`{field.name}`", f"`{type_name(op, field.name)}`", _default(field)) for field in dataclasses.fields(op)]  # type: ignore[arg-type]
+    rows = [
+        (f"`{field.name}`", f"`{type_name(op, field.name).replace(' | ', ' or ')}`", _default(field))
+        for field in dataclasses.fields(op)
+    ]  # type: ignore[arg-type]
     attributes = f"\n{table(('attribute', 'type', 'default'), rows)}\n" if rows else ""
     atomic = "" if op.splittable else " *Atomic.*"
     results = "" if op.results == ("output",) else f" → {', '.join(op.results)}"

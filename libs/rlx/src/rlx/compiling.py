@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rlx.caching import CompileCache
-from rlx_compiler import CompileOptions, CompileResult, compile_module
+from rlx_compiler import CompileOptions, CompileResult, compile_module, compile_source
+from rlx_compiler.options import Progress
 from rlx_compiler.source import load_module
 from rlx_ir.module import Module
 from rlx_runtime import InProcessModel
 from rlx_runtime import load as load_bundle
 
-__all__ = ["compile", "load", "module_of"]
+__all__ = ["compile", "compile_file", "copied", "load", "module_of"]
 
 
 @singledispatch
@@ -58,6 +59,15 @@ def compile(
         module, options, lambda directory: compile_module(module, options, directory)
     )
     return result if output is None else copied(result, Path(output))
+
+
+def compile_file(path: Path, options: CompileOptions, progress: Progress | None = None) -> CompileResult:
+    """As `compile`, for a file: in a child process that is bounded in time and memory. What `rlx` itself does."""
+
+    def build(directory: Path) -> CompileResult:
+        return compile_source(path, options, directory, progress=progress)
+
+    return CompileCache.default().bundle(load_module(path), options, build)
 
 
 def copied(result: CompileResult, output: Path) -> CompileResult:

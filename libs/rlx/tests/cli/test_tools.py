@@ -55,6 +55,13 @@ def test_a_second_compile_comes_from_the_cache(model: Path, cache: CompileCache)
     assert cache.entries() == []
 
 
+def test_infer_compiles_a_text_once(model: Path, cache: CompileCache) -> None:
+    for size in (4, 4, 5):
+        answer = rlx("infer", "-m", model, "-i", "x=1", "--dim", f"N={size}", "--json")
+        assert json.loads(answer.output)["outputs"]["output"]["shape"] == [size, 32]
+    assert len(cache.entries()) == 2
+
+
 def test_collecting_refuses_what_is_no_size(model: Path) -> None:
     assert rlx("cache", "gc", "--keep", "much").exit_code == 2
     assert rlx("cache", "gc", "--unused", "7d").exit_code == 0

@@ -52,6 +52,7 @@ def compile_command(
 
     Example: rlx compile --model models/resnet18.rlx --target llvm,c --output build/resnet18
     """
+    from rlx.compiling import compile_file, copied
     from rlx_compiler import CompileOptions
     from rlx_compiler.targets.registry import target_names
 
@@ -70,25 +71,12 @@ def compile_command(
     answers: list[dict[str, Any]] = []
     texts: list[str] = []
     for options in every:
-        result = _compiled(model, options, folder / options.target.replace(":", "-"))
+        result = copied(compile_file(model, options, progress), folder / options.target.replace(":", "-"))
         for warning in result.report.get("warnings", []):
             say(f"warning: {warning}")
         answers.append(_answer(options, result, explain))
         texts += _lines(options, result, explain)
     show({"bundles": answers}, as_json, "\n".join(texts))
-
-
-def _compiled(model: Path, options: CompileOptions, output: Path) -> CompileResult:
-    """The bundle in its folder, from the cache or from a child process that is bounded in time and memory."""
-    from rlx.caching import CompileCache
-    from rlx.compiling import copied
-    from rlx_compiler import compile_source
-    from rlx_compiler.source import load_module
-
-    def build(directory: Path) -> CompileResult:
-        return compile_source(model, options, directory, progress=progress)
-
-    return copied(CompileCache.default().bundle(load_module(model), options, build), output)
 
 
 def _answer(options: CompileOptions, result: CompileResult, explain: bool) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rlx.cli.compile import Dims, sizes_of
 from rlx.cli.terminal import Json, Target, show
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from rlx_compiler import CompileOptions
 
 __all__ = ["infer", "register"]
 
@@ -30,6 +32,7 @@ def infer(
     ] = None,
     api_key: Annotated[str | None, typer.Option("--api-key", envvar="RLX_API_KEY", help="The server's key.")] = None,
     target: Target = "llvm",
+    dim: Dims = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Team size; default: the CPU quota.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the results here, one .npy each.")
@@ -45,7 +48,9 @@ def infer(
     """
     given = input or []
     if Path(model).exists():
-        results = _here(Path(model), given, target, threads, profile)
+        from rlx_compiler import CompileOptions
+
+        results = _here(Path(model), given, CompileOptions(target=target, dims=sizes_of(dim)), threads, profile)
     else:
         results = _there(model, given, endpoint or "http://127.0.0.1:8000", api_key, target)
     if output is not None:
@@ -62,24 +67,20 @@ def infer(
 
 
 def _here(
-    path: Path, given: list[str], target: str, threads: int | None, profile: Path | None
+    path: Path, given: list[str], options: CompileOptions, threads: int | None, profile: Path | None
 ) -> dict[str, NDArray[Any]]:
     from rlx.cli.inputs import read_inputs
-    from rlx_compiler import CompileOptions, compile_source
+    from rlx.compiling import compile_file
     from rlx_runtime import load
 
-    with tempfile.TemporaryDirectory(prefix="rlx-infer-") as scratch:
-        if path.is_dir():
-            bundle = path
-        else:
-            bundle = compile_source(path, CompileOptions(target=target), Path(scratch) / "bundle").directory
-        with load(bundle, threads=threads) as loaded:
-            arrays = read_inputs(given, loaded.manifest.inputs)
-            if profile is None:
-                return loaded.run(arrays)
-            run = loaded.trace(arrays)
-            profile.write_text(run.profile.to_json(), encoding="utf-8")
-            return run.outputs
+    bundle = path if path.is_dir() else compile_file(path, options).directory
+    with load(bundle, threads=threads) as loaded:
+        arrays = read_inputs(given, loaded.manifest.inputs)
+        if profile is None:
+            return loaded.run(arrays)
+        run = loaded.trace(arrays)
+        profile.write_text(run.profile.to_json(), encoding="utf-8")
+        return run.outputs
 
 
 def _there(model: str, given: list[str], endpoint: str, api_key: str | None, target: str) -> dict[str, NDArray[Any]]:
