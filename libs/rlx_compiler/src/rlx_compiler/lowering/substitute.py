@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rlx_ir.expr import Apply, Axis, Cast, Expr, Read, Reduce, Tensor, apply, children, select, walk
 
-__all__ = ["count_nodes", "depth", "inline", "map_reads", "read_tensors", "reads", "reduces", "replace_axes"]
+__all__ = [
+    "count_nodes",
+    "depth",
+    "inline",
+    "map_reads",
+    "operations",
+    "read_tensors",
+    "reads",
+    "reduces",
+    "replace_axes",
+]
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -74,6 +84,17 @@ def depth(expr: Expr) -> int:
         deepest = max(deepest, level)
         left += [(child, level + 1) for child in children(part)]
     return deepest
+
+
+def operations(expr: Expr) -> int:
+    """How many functions of data one evaluation applies; what depends on axes alone (a guard) is not counted."""
+    match expr:
+        case Read():
+            return 0
+        case Apply(_, arguments):
+            of_axes = not any(isinstance(part, Read) for part in walk(expr))
+            return 0 if of_axes else 1 + sum(operations(argument) for argument in arguments)
+    return sum(operations(child) for child in children(expr))
 
 
 def count_nodes(expr: Expr) -> int:

@@ -6,16 +6,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from rlx_compiler.lowering.storage import Stage
+from rlx_compiler.lowering.substitute import operations, reduces
 from rlx_compiler.schedule.access import Access, accesses, stage_axes
 from rlx_compiler.schedule.asked import Asked
 from rlx_compiler.schedule.effort import Effort
 from rlx_compiler.targets.spec import TargetSpec
 
-__all__ = ["MOST_UNROLLED", "Facts"]
+__all__ = ["Facts"]
 
-# One turn of the innermost loop and its unrolled neighbours are at most so many multiply-adds: compile time is
+# One turn of the innermost loop and its unrolled neighbours are at most so many operations: compile time is
 # proportional to it, and an instruction cache holds it.
-MOST_UNROLLED = 128
+_MOST_OPERATIONS = 512
+_FEWEST_OPERATIONS = 4  # of a term: what loads and a multiply-add take
 
 
 class Facts:
@@ -38,6 +40,12 @@ class Facts:
         size = self.axes[name].extent
         assert isinstance(size, int)
         return size
+
+    @property
+    def room(self) -> int:
+        """How many terms, or elements of the result, may be written out one after the other."""
+        bodies = [reduce.body for reduce in reduces(self.stage.body)] or [self.stage.body]
+        return max(1, _MOST_OPERATIONS // max(_FEWEST_OPERATIONS, *map(operations, bodies)))
 
     @property
     def terms(self) -> list[Access]:
@@ -71,9 +79,9 @@ class Facts:
 
         self.asked = replace(self.asked, blocks=left(self.asked.blocks), staging=left(self.asked.staging))
 
-    def capped(self, name: str, asked: int, room: int) -> int:
-        """As many turns of an axis written out as were asked for, and as the code may grow."""
-        taken = min(asked, room, max(1, self.size(name)))
+    def capped(self, name: str, asked: int, beside: int) -> int:
+        """As many turns of an axis written out as were asked for, and as the code may grow with `beside` in each."""
+        taken = min(asked, max(1, self.room // max(1, beside)), max(1, self.size(name)))
         note = "asked for" if taken == asked else f"asked for {asked}, more than there are or the code may grow"
         self.reasons.append(f"{name} unrolled {taken}: {note}")
         return taken

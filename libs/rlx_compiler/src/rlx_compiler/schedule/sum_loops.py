@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlx_compiler.schedule import primitives
-from rlx_compiler.schedule.facts import MOST_UNROLLED, Facts
+from rlx_compiler.schedule.facts import Facts
 from rlx_compiler.schedule.plan import Plan
 
 __all__ = ["with_sum_loops"]
@@ -20,12 +20,12 @@ def with_sum_loops(plan: Plan, facts: Facts, places: int) -> Plan:
             plan = primitives.stage(plan, name, near)
     for name in order:
         plan = primitives.stage(plan, name, 1)
-    room = max(1, MOST_UNROLLED // max(1, places))
     for name, count in asked.unroll.items():
         if name in order:
-            taken = facts.capped(name, count, room)
+            taken = facts.capped(name, count, places)
             plan = primitives.unroll(plan, name, taken)
-            room = max(1, room // taken)
+            places *= taken
+    room = max(1, facts.room // max(1, places))
     for name in reversed(order) if facts.effort.unroll else ():
         if name in asked.unroll:
             continue

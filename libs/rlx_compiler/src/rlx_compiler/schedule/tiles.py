@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from rlx_compiler.lowering.segments import segments
-from rlx_compiler.schedule.facts import MOST_UNROLLED, Facts
+from rlx_compiler.schedule.facts import Facts
 from rlx_compiler.schedule.plan import Plan
 from rlx_compiler.schedule.registers import Reuse, TileChoice, best_tile
 
@@ -43,13 +43,14 @@ def tile_of(facts: Facts, vector: str, pixel: str | None, lanes: int) -> TileCho
         inner = max((part.size for part in segments(facts.stage, facts.axes[pixel]) if part.known), default=1)
         pixels = max(1, min(inner, asked.blocks.get(pixel, inner), asked.staging.get(pixel, inner)))
     if facts.summed:
-        chosen = best_tile(vectors, pixels, _reuse(facts, vector, pixel), facts.spec.vector_registers)
+        registers = min(facts.spec.vector_registers, facts.room + 1)
+        chosen = best_tile(vectors, pixels, _reuse(facts, vector, pixel), registers)
     else:
         chosen = TileChoice(min(_ELEMENTWISE_VECTORS, vectors), 1, 1.0)
     if pixel is not None and pixel in asked.unroll:
-        chosen = replace(chosen, pixels=facts.capped(pixel, asked.unroll[pixel], MOST_UNROLLED // chosen.vectors))
+        chosen = replace(chosen, pixels=facts.capped(pixel, asked.unroll[pixel], chosen.vectors))
     if vector in asked.unroll:
-        chosen = replace(chosen, vectors=facts.capped(vector, asked.unroll[vector], MOST_UNROLLED // chosen.pixels))
+        chosen = replace(chosen, vectors=facts.capped(vector, asked.unroll[vector], chosen.pixels))
     if facts.summed:
         facts.reasons.append(
             f"registers: {chosen.pixels} x {chosen.vectors} {f'vectors of {lanes}' if lanes > 1 else 'scalars'}, "
