@@ -1,14 +1,18 @@
-"""The `rlx` command, as a user types it, in a process of its own."""
+"""The `rlx` command, as a user types it."""
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from rlx.cli import main
 
 MODEL = """\
 # doubles, then keeps what is positive
@@ -20,6 +24,12 @@ def net():
 """
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLX_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "net.rlx"
@@ -28,8 +38,24 @@ def model(tmp_path: Path) -> Path:
 
 
 def rlx(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "rlx"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    """The whole command, exit code and all, in this process."""
+    command = ["rlx", *map(str, arguments)]
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", command)
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+
+
+def test_the_command_is_installed() -> None:
+    command = [str(Path(sys.executable).parent / "rlx"), "--version"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("rlx 0.1.0")
 
 
 def test_the_version_names_the_release_and_with_v_what_is_there() -> None:
