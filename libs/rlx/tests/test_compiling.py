@@ -10,6 +10,7 @@ import pytest
 import rlx
 from rlx.caching import CompileCache
 from rlx_base.errors import CompileError
+from rlx_compiler import CompileOptions, CompileResult, compile_module
 from rlx_ir.text import parse
 from rlx_wire.bundle import verify_bundle
 
@@ -57,6 +58,20 @@ def test_a_damaged_entry_is_built_again(model: Path) -> None:
     (held / "model.rlx").write_text("changed")
     assert rlx.compile(model).seconds_by_phase
     verify_bundle(held)
+
+
+def test_of_two_processes_that_build_the_same_the_first_one_stays(model: Path, cache: CompileCache) -> None:
+    module, options = parse(TEXT), CompileOptions()
+    inode: list[int] = []
+
+    def build(directory: Path) -> CompileResult:
+        other = rlx.compile(model)  # another process, while this one compiles
+        inode.append(other.directory.stat().st_ino)
+        return compile_module(module, options, directory)
+
+    result = cache.bundle(module, options, build)
+    assert result.directory.stat().st_ino == inode[0]
+    assert [path.name for path in cache.folder.iterdir()] == [result.directory.name]
 
 
 def test_a_bundle_is_written_where_it_is_wanted_and_loads(model: Path, tmp_path: Path) -> None:

@@ -70,14 +70,11 @@ class CompileCache:
         # Built beside its place and moved there whole: no other process ever sees half of it.
         with tempfile.TemporaryDirectory(prefix=".building-", dir=self.folder) as scratch:
             built = build(Path(scratch) / key)
-            with contextlib.suppress(OSError):
+            if (other := self._held(directory)) is not None:  # another process was first, and may be using it
+                return other
+            with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(directory)
-            try:
-                os.rename(built.directory, directory)
-            except OSError:
-                if (other := self._held(directory)) is not None:  # another process was first
-                    return other
-                raise
+            os.rename(built.directory, directory)
         return CompileResult(built.digest, directory, built.manifest, built.report, built.seconds_by_phase)
 
     def _held(self, directory: Path) -> CompileResult | None:
