@@ -54,6 +54,13 @@ DTYPES: Final[dict[str, DType]] = {
         DType("uint4", "uint", 4, None),
         DType("float8_e4m3fn", "float", 8, None),
         DType("float8_e5m2", "float", 8, None),
+        # Known to the interpreter alone, for models that store numbers so.
+        DType("int2", "int", 2, None),
+        DType("uint2", "uint", 2, None),
+        DType("float8_e4m3fnuz", "float", 8, None),
+        DType("float8_e5m2fnuz", "float", 8, None),
+        DType("float8_e8m0fnu", "float", 8, None),
+        DType("float4_e2m1fn", "float", 4, None),
     )
 }
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rlx_base.dtypes import of_numpy
 from rlx_base.errors import InternalError, RequestError
 from rlx_ir.dims import Symbol
+from rlx_ir.elements import reference
 from rlx_ir.module import Module, Node
 from rlx_ir.op import Array, nearest
 from rlx_ir.ops.control import Cond
@@ -81,7 +82,7 @@ def _run(module: Module, inputs: list[Array]) -> dict[str, Array]:
 
 def _results(node: Node, operands: list[Array | None]) -> tuple[Array, ...]:
     if not isinstance(node.op, RegionOp):
-        return node.op.reference(*operands)
+        return reference(node.op, operands, [result.tensor for result in node.results])
     given = [operand for operand in operands if operand is not None]
     if isinstance(node.op, Cond):
         chosen = node.regions[0] if given[0].item() else node.regions[1]

@@ -122,6 +122,7 @@ class Walk:
         given = dict(zip(function.input, call.operands, strict=False))
         scope = Scope({name: given.get(name) for name in function.input})
         opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in function.opset_import}
+        opsets.setdefault("", call.opsets.get("", 1))
         attributes = {attribute.name: attribute for attribute in function.attribute_proto}
         attributes |= {attribute.name: attribute for attribute in call.proto.attribute}
         absent = {name for name in function.input if given.get(name) is None}

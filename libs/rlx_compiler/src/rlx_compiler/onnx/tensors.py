@@ -37,8 +37,8 @@ _ELEMENTS: Final = {name: number for number, name in _DTYPES.items()}
 def dtype_of(element: int) -> DType:
     """The element type of this number. Raises ValueError for one that RLX cannot hold."""
     name = _DTYPES.get(element)
-    if name is None or DTYPES.get(name) is None or DTYPES[name].numpy is None:
-        raise ValueError(f"elements of type {name or TensorProto.DataType.Name(element)}")
+    if name is None:
+        raise ValueError(f"elements of type {TensorProto.DataType.Name(element)}")
     return DTYPES[name]
 
 

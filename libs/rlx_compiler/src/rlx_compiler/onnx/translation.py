@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rlx_base.dtypes import INT64, of_numpy
 from rlx_ir.builder import ModuleBuilder, infer
 from rlx_ir.dims import Dim, Symbol
+from rlx_ir.elements import numpy_of, reference
 from rlx_ir.module import constant_of
 from rlx_ir.op import Op
 from rlx_ir.ops.copying import Cast
@@ -112,7 +113,7 @@ class Translation:
         if sum(sizes) > MAX_FOLDED or sum(array.size for array in arrays if array is not None) > MAX_FOLDED:
             return None
         with np.errstate(all="ignore"):
-            results = op.reference(*arrays, *[None] * (len(padded) - len(operands)))
+            results = reference(op, [*arrays, *[None] * (len(padded) - len(operands))], types)
         return tuple(self.constant(result) for result in results)
 
     def cast(self, value: Value, dtype: Any) -> Value:
@@ -228,7 +229,7 @@ class Call:
 
     def like(self, number: float, value: Value) -> Value:
         """A number in the dtype of a value."""
-        return self.constant(np.array(number, value.type.dtype.numpy))
+        return self.constant(np.array(number).astype(numpy_of(value.type.dtype)))
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """The value in another dtype."""

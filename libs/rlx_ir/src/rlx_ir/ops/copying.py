@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlx_base.dtypes import DType
+from rlx_ir.elements import numpy_of
 from rlx_ir.expr import Expr, cast, select
 from rlx_ir.op import Array, as_arrays, register
 from rlx_ir.ops.elementwise import Elementwise, Unary, broadcast_type
@@ -51,7 +52,7 @@ class Cast(Unary):
         return cast(x, self.to)
 
     def reference(self, x: Array) -> tuple[Array, ...]:
-        return as_arrays([x.astype(np.dtype(str(self.to)))])
+        return as_arrays([x.astype(numpy_of(self.to))])
 
 
 @register

@@ -180,3 +180,44 @@ def einsum(name: str) -> Strategy:
         return Case(make(OPS[name], {"equation": equation}), arrays)
 
     return strategy
+
+
+@strategy_for("dft")
+def dft(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        inverse, onesided = draw(st.booleans()), draw(st.booleans())
+        size = draw(st.integers(2, 9))
+        lead = draw(shapes(1, 2, most=3))
+        axis = draw(st.integers(0, len(lead)))
+        shape = (*lead[:axis], size, *lead[axis:], 2 if inverse and onesided else draw(st.sampled_from([1, 2])))
+        attributes: dict[str, Any] = {"axis": axis, "inverse": inverse, "onesided": onesided}
+        if draw(st.booleans()):
+            attributes["length"] = draw(st.integers(1, 9))
+        return Case(make(OPS[name], attributes), (array(draw, shape, choose(draw, dtypes)),))
+
+    return strategy
+
+
+@strategy_for("grid_sample")
+def grid_sample(name: str) -> Strategy:
+    """Coordinates a little outside of the image, and never where rounding decides which pixel is nearest."""
+
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        mode = draw(st.sampled_from(["linear", "nearest", "cubic"]))
+        rank = draw(st.integers(1, 2 if mode == "cubic" else 3))
+        dtype = choose(draw, dtypes)
+        image = array(draw, (draw(sizes(2)), draw(sizes(3)), *(draw(st.integers(1, 4)) for _ in range(rank))), dtype)
+        places = draw(shapes(rank, rank, most=4))
+        random = np.random.RandomState(draw(st.integers(0, 2**32 - 1)))
+        # Odd 97ths fall on no half of a pixel of so small an image.
+        numbers = (random.randint(-60, 60, (image.shape[0], *places, rank)) * 2 + 1) / 97
+        attributes = {
+            "mode": mode,
+            "padding_mode": draw(st.sampled_from(["zeros", "border", "reflection"])),
+            "align_corners": draw(st.booleans()),
+        }
+        return Case(make(OPS[name], attributes), (image, np.asarray(numbers.astype(dtype.numpy))))
+
+    return strategy

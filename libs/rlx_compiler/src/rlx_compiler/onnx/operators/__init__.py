@@ -8,8 +8,11 @@ from rlx_compiler.onnx.operators import (
     movement,
     normalization,
     quantization,
+    recurrent,
     reductions,
     shapes,
+    signal,
+    training,
     windows,
 )
 
@@ -21,7 +24,10 @@ __all__ = [
     "movement",
     "normalization",
     "quantization",
+    "recurrent",
     "reductions",
     "shapes",
+    "signal",
+    "training",
     "windows",
 ]

@@ -7,14 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from rlx_base.dtypes import DTYPES
+from rlx_base.dtypes import DTYPES, FLOAT32, DType
 from rlx_compiler.onnx.registry import Importer, operator
 from rlx_compiler.onnx.tensors import dtype_of
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
 from rlx_ir.op import Op
 from rlx_ir.ops import activation, arithmetic, comparison, copying, functions, trigonometry
 
-__all__: list[str] = []
+__all__ = ["converted"]
 
 _PLAIN: Final[dict[str, Callable[[], Op]]] = {
     "Add": arithmetic.Add,
@@ -166,17 +166,39 @@ def cast(call: Call) -> Value:
         target = dtype_of(int(call.attribute("to")))
     except ValueError as why:
         raise Unsupported(f"it gives {why}") from None
-    return _converted(call, target)
+    return converted(call, call[0], target)
 
 
-def _converted(call: Call, target: object) -> Value:
-    assert hasattr(target, "is_float")
-    return call.cast(call[0], target) if call[0].type.dtype != target else call.apply(copying.Identity(), call[0])
+def converted(call: Call, x: Value, target: DType) -> Value:
+    """A conversion as ONNX has it: to a small float, what is too large becomes its largest number."""
+    if x.type.dtype == target:
+        return call.apply(copying.Identity(), x)
+    if x.type.dtype.is_float and target.name in _LARGEST and call.attribute("saturate", 1):
+        x = _saturated(call, x, target)
+    if target.is_integer and target.bits < 8 and x.type.dtype.is_float:  # through whole numbers, which wrap
+        x = call.cast(x, DTYPES["int32"])
+    return call.cast(x, target)
+
+
+# The largest finite numbers of the small floats: beyond them a conversion saturates, infinities too.
+_LARGEST: Final = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float4_e2m1fn": 6.0,
+}
+
+
+def _saturated(call: Call, x: Value, target: DType) -> Value:
+    limit = _LARGEST[target.name]
+    wide = call.cast(x, FLOAT32) if x.type.dtype.bits < 32 else x
+    return call.apply(activation.Clip(-limit, limit), wide)
 
 
 @operator("CastLike")
 def cast_like(call: Call) -> Value:
-    return _converted(call, call[1].type.dtype)
+    return converted(call, call[0], call[1].type.dtype)
 
 
 @operator("Where")
@@ -276,3 +298,13 @@ def mish(call: Call) -> Value:
 def affine(call: Call) -> Value:
     scaled = call.apply(arithmetic.Mul(), call[0], call.like(call.attribute("alpha", 1.0), call[0]))
     return call.apply(arithmetic.Add(), scaled, call.like(call.attribute("beta", 0.0), call[0]))
+
+
+@operator("Shrink")
+def shrink(call: Call) -> Value:
+    x = call[0]
+    bias, limit = call.like(call.attribute("bias", 0.0), x), call.attribute("lambd", 0.5)
+    low = call.apply(comparison.Less(), x, call.like(-limit, x))
+    high = call.apply(comparison.Greater(), x, call.like(limit, x))
+    inner = call.apply(copying.Where(), high, call.apply(arithmetic.Sub(), x, bias), call.like(0, x))
+    return call.apply(copying.Where(), low, call.apply(arithmetic.Add(), x, bias), inner)

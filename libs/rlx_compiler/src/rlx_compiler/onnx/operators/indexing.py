@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rlx_base.dtypes import INT64
+from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Value
+from rlx_ir.ops.arithmetic import Max, Min, Mod, Sub
+from rlx_ir.ops.comparison import Greater, GreaterOrEqual, Less, LogicalAnd
 from rlx_ir.ops.copying import Where
 from rlx_ir.ops.indexing import Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND
+from rlx_ir.ops.reshape import Expand, Reshape, Unsqueeze
 
 __all__: list[str] = []
 
@@ -60,8 +64,6 @@ def one_hot(call: Call) -> Value:
 @operator("Compress")
 def compress(call: Call) -> Value:
     """How many elements are kept has to be known."""
-    from rlx_ir.ops.reshape import Reshape
-
     condition = call.known(1, "the condition").reshape(-1)
     kept = call.constant(np.flatnonzero(condition).astype(np.int64))
     axis = call.attribute("axis")
@@ -73,3 +75,35 @@ def compress(call: Call) -> Value:
 @operator("NonZero")
 def non_zero(call: Call) -> Value:
     return call.constant(np.array(np.nonzero(call.known(0, "the input")), np.int64))
+
+
+@operator("TensorScatter")
+def tensor_scatter(call: Call) -> Value:
+    """The updates of each batch written from a place of its own on; `circular` goes on at the front."""
+    past, update, start = call[0], call[1], call.optional(2)
+    axis = call.attribute("axis", -2) % past.rank
+    size, count = whole(past, axis), whole(update, axis)
+    places = np.arange(size, dtype=np.int64).reshape([-1 if i == axis else 1 for i in range(past.rank)])
+    offset = call.constant(places)
+    if start is not None:
+        first = call.apply(Unsqueeze(tuple(range(1, past.rank))), call.cast(start, INT64))
+        offset = call.apply(Sub(), offset, first)
+    if call.attribute("mode", "linear") == "circular":
+        offset = call.apply(Mod(), offset, call.constant(np.int64(size)))
+    zero, end = call.constant(np.int64(0)), call.constant(np.int64(count))
+    hit = call.apply(LogicalAnd(), call.apply(GreaterOrEqual(), offset, zero), call.apply(Less(), offset, end))
+    shape = tuple(whole(past, place) for place in range(past.rank))
+    at = call.apply(Min(), call.apply(Max(), offset, zero), call.constant(np.int64(count - 1)))
+    value = call.apply(GatherElements(axis), update, call.apply(Expand(shape), at))
+    return call.apply(Where(), hit, value, past)
+
+
+@operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
+def array_features(call: Call) -> Value:
+    return call.apply(Gather(-1), call[0], call.apply(Reshape((-1,)), call[1]))
+
+
+@operator("Binarizer", domain="ai.onnx.ml")
+def binarized(call: Call) -> Value:
+    above = call.apply(Greater(), call[0], call.like(call.attribute("threshold", 0.0), call[0]))
+    return call.cast(above, call[0].type.dtype)

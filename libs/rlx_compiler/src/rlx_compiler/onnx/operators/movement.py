@@ -160,7 +160,8 @@ def space_to_depth(call: Call) -> Value:
     x, b = call[0], call.attribute("blocksize")
     n, c, h, w = block_shape(x)[0], whole(x, 1), whole(x, 2), whole(x, 3)
     y = call.apply(Reshape((n, c, h // b, b, w // b, b), True), x)
-    return call.apply(Reshape((n, c * b * b, h // b, w // b), True), call.apply(Transpose((0, 3, 5, 1, 2, 4)), y))
+    perm = (0, 1, 3, 5, 2, 4) if call.attribute("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    return call.apply(Reshape((n, c * b * b, h // b, w // b), True), call.apply(Transpose(perm), y))
 
 
 @operator("Trilu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlx_base.dtypes import DTYPES, FLOAT32, INT32, DType
+from rlx_compiler.onnx.operators.elementwise import converted
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.registry import operator
@@ -42,7 +43,7 @@ def spread(call: Call, factor: Value, x: Value, axis: int, block: int) -> Value:
 def quantized(call: Call, y: Value, zero: Value | None, dtype: DType) -> Value:
     """round(y) + zero point, saturated; y is x ÷ scale."""
     if dtype.is_float:
-        return call.cast(y, dtype)
+        return converted(call, y, dtype)
     rounded = call.apply(Round(), y)
     if zero is not None:
         rounded = call.apply(Add(), rounded, call.cast(zero, rounded.type.dtype))

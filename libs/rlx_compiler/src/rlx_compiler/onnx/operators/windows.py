@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from rlx_base.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.operators.quantization import quantized, spread
+from rlx_compiler.onnx.operators.sampling import along_axes, resized_by_weights
 from rlx_compiler.onnx.registry import operator
-from rlx_compiler.onnx.translation import Call, Unsupported, Value
+from rlx_compiler.onnx.translation import Call, Value
+from rlx_ir.op import make
 from rlx_ir.ops.arithmetic import Div, Mul
 from rlx_ir.ops.convolution import Conv, Conv2d
+from rlx_ir.ops.grid_sample import GridSample
 from rlx_ir.ops.indexing import ScatterElements
+from rlx_ir.ops.padding import Pad
 from rlx_ir.ops.pooling import AveragePool, GlobalAveragePool, GlobalMaxPool, LpPool, MaxPool, MaxPoolIndices
 from rlx_ir.ops.reshape import Reshape
 from rlx_ir.ops.resize import Resize
@@ -88,6 +90,9 @@ def conv_transpose(call: Call) -> Value:
             size, kernel = whole(x, 2 + i), whole(weight, 2 + i)
             target = asked[-rank:][i] if asked is not None else size * strides[i]
             extra = (size - 1) * strides[i] + more[i] + (kernel - 1) * dilations[i] + 1 - target
+            if extra < 0:  # what is missing is put on after
+                more = (*more[:i], more[i] - extra, *more[i + 1 :])
+                extra = 0
             small, large = extra // 2, extra - extra // 2
             before.append(small if rule == "SAME_UPPER" else large)
             after.append(large if rule == "SAME_UPPER" else small)
@@ -149,50 +154,44 @@ def max_unpool(call: Call) -> Value:
     rank = len(kernel)
     strides, pads = call.attribute("strides", [1] * rank), call.attribute("pads", [0] * (2 * rank))
     sizes = [(whole(x, 2 + i) - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i] for i in range(rank)]
-    if call.optional(2) is not None:
-        declared = call.declared_shape()
-        asked = declared if call[2].known is None and declared is not None else call.known(2, "the shape")
-        sizes = [int(size) for size in asked[2:]]
     shape = (whole(x, 0), whole(x, 1), *sizes)
     flat = call.apply(Reshape((-1,)), x)
     zeros = call.constant(np.zeros(int(np.prod(shape)), x.type.dtype.numpy))
     spread_out = call.apply(ScatterElements(0), zeros, call.apply(Reshape((-1,)), call.cast(indices, INT64)), flat)
-    return call.apply(Reshape(shape, True), spread_out)
+    y = call.apply(Reshape(shape, True), spread_out)
+    if call.optional(2) is None:
+        return y
+    declared = call.declared_shape()
+    asked = declared if call[2].known is None and declared is not None else call.known(2, "the shape")
+    more = tuple(int(size) - own for size, own in zip(asked, shape, strict=True))
+    return call.apply(Pad((*(0,) * x.rank, *more)), y)
 
 
 @operator("Resize", since=10)
 def resize(call: Call) -> Value:
-    place = 3 if call.opset >= 11 else 2
+    """By the op where it has the rule, else by weights."""
+    x = call[0]
+    at = 2 if call.opset >= 11 else 1
     sized = call.opset >= 11 and call.optional(3) is not None
+    sizes = [int(size) for size in call.known(3, "sizes")] if sized else None
+    scales = None if sized else [float(scale) for scale in call.known(at, "scales")]
     mode = call.attribute("mode", "nearest")
     coordinate = call.attribute("coordinate_transformation_mode", "half_pixel" if call.opset >= 11 else "asymmetric")
     rounding = call.attribute("nearest_mode", "round_prefer_floor" if call.opset >= 11 else "floor")
-    if call.attribute("antialias", 0):
-        raise Unsupported("antialias")
-    if call.attribute("exclude_outside", 0):
-        raise Unsupported("exclude_outside")
-    if mode == "cubic" and call.attribute("cubic_coeff_a", -0.75) != -0.75:
-        raise Unsupported(f"cubic_coeff_a={call.attribute('cubic_coeff_a')}")
-    if coordinate in ("tf_crop_and_resize", "half_pixel_symmetric"):
-        raise Unsupported(f"coordinate_transformation_mode={coordinate}")
-    if call.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Unsupported("keep_aspect_ratio_policy")
-    if (
-        call.attribute("axes") is not None
-        and call.attribute("axes") != list(range(call[0].rank))[-len(call.attribute("axes")) :]
-    ):
-        raise Unsupported(f"axes={call.attribute('axes')}")
-    return _resized(call, sized, place, mode, coordinate, rounding)
-
-
-def _resized(call: Call, sized: bool, place: int, mode: Any, coordinate: Any, rounding: Any) -> Value:
-    x = call[0]
-    if sized:
-        sizes = tuple(int(size) for size in call.known(place, "sizes"))
-        return call.apply(Resize(size=sizes, mode=mode, coordinate_mode=coordinate, nearest_mode=rounding), x)
-    at = 2 if call.opset >= 11 else 1
-    scales = tuple(float(scale) for scale in call.known(at, "scales"))
-    return call.apply(Resize(scales=scales, mode=mode, coordinate_mode=coordinate, nearest_mode=rounding), x)
+    axes = [axis % x.rank for axis in call.attribute("axes", list(range(x.rank)))]
+    plain = (
+        axes == list(range(x.rank))[-len(axes) :]
+        and coordinate in ("half_pixel", "asymmetric", "pytorch_half_pixel")
+        and not call.attribute("antialias", 0)
+        and not call.attribute("exclude_outside", 0)
+        and call.attribute("cubic_coeff_a", -0.75) == -0.75
+        and call.attribute("keep_aspect_ratio_policy", "stretch") == "stretch"
+    )
+    if not plain:
+        return resized_by_weights(call, mode, coordinate, along_axes(call, axes, scales, sizes))
+    if sizes is not None:
+        return call.apply(Resize(tuple(sizes), None, mode, coordinate, rounding), x)
+    return call.apply(Resize(None, tuple(scales or ()), mode, coordinate, rounding), x)
 
 
 @operator("Upsample", since=7)
@@ -202,3 +201,51 @@ def upsample(call: Call) -> Value:
     )
     mode = call.attribute("mode", "nearest")
     return call.apply(Resize(scales=scales, mode=mode, coordinate_mode="asymmetric", nearest_mode="floor"), call[0])
+
+
+@operator("Col2Im")
+def columns_to_image(call: Call) -> Value:
+    """The transposed convolution of each channel with kernels that have a single 1."""
+    image = [int(size) for size in _shape_of(call, 1)]
+    block = [int(size) for size in call.known(2, "the block's shape")]
+    rank = len(image)
+    strides = call.attribute("strides", [1] * rank)
+    dilations = call.attribute("dilations", [1] * rank)
+    pads = call.attribute("pads", [0] * (2 * rank))
+    places = [
+        (image[i] + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)
+    ]
+    x, count = call[0], int(np.prod(block))
+    channels = whole(x, 1) // count
+    columns = call.apply(Reshape((whole(x, 0), channels * count, *places), True), x)
+    weight = np.tile(np.eye(count).reshape(count, 1, *block), (channels, *[1] * (rank + 1)))
+    used = [
+        (places[i] - 1) * strides[i] + (block[i] - 1) * dilations[i] + 1 - pads[i] - pads[rank + i] for i in range(rank)
+    ]
+    more = tuple(size - end for size, end in zip(image, used, strict=True))
+    op = ConvTranspose(tuple(strides), tuple(pads), tuple(dilations), more, channels)
+    return call.apply(op, columns, call.constant(weight.astype(x.type.dtype.numpy)))
+
+
+def _shape_of(call: Call, place: int) -> list[int]:
+    """A shape operand; what the model declares for the result stands in for one that is not known."""
+    declared = call.declared_shape()
+    if call[place].known is None and declared is not None:
+        return list(declared[2:])
+    return [int(size) for size in call.known(place, "the shape")]
+
+
+@operator("GridSample")
+def grid_sample(call: Call) -> Value:
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(
+        call.attribute("mode", "linear"), call.attribute("mode", "linear")
+    )
+    op = make(
+        GridSample,
+        {
+            "mode": mode,
+            "padding_mode": call.attribute("padding_mode", "zeros"),
+            "align_corners": bool(call.attribute("align_corners", 0)),
+        },
+    )
+    return call.apply(op, call[0], call[1])
