@@ -472,6 +472,28 @@ def cum_sum(
     Errors: E110 for an axis that is not there. Source: ONNX CumSum-14, with the axis as attribute.
     """
 
+def dft(
+    x: Value,
+    *,
+    axis: int = ...,
+    length: int | None = ...,
+    inverse: bool = ...,
+    onesided: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[…, k, …] = Σₙ x[…, n, …] · e^(∓2πi·k·n/N) along `axis`; the inverse has + and divides by N.
+
+    The last dimension of x holds real parts (1) or real and imaginary parts (2), that of y both. N is `length`, or the
+    axis's size: x is cut or filled with zeros. `onesided` keeps k = 0 … N/2; an inverse of a onesided spectrum takes
+    the other half as its conjugate and gives real numbers.
+    Errors: E110 for another last dimension, its own axis, or an unknown size. Source: ONNX DFT-20.
+    """
+
 def div(
     a: Value,
     b: Value,
@@ -743,6 +765,29 @@ def greater_or_equal(
     location: str = ...,
 ) -> Value:
     """c = (a ≥ b), a bool. Source: ONNX GreaterOrEqual-16."""
+
+def grid_sample(
+    input: Value,
+    grid: Value,
+    *,
+    mode: str = ...,
+    padding_mode: str = ...,
+    align_corners: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[n, c, o…] = input[n, c, …] at the place grid[n, o…], whose coordinates (the last dimension first) run from −1
+    to 1 over the image: from centre to centre of its outermost pixels with `align_corners`, else from edge to edge.
+
+    mode "nearest" takes the nearest pixel (halves to the even one), "linear" weighs two along each dimension, "cubic"
+    four. Outside of the image stands 0, the border, or its reflection.
+    Shapes: input (N, C, D…), grid (N, O…, rank of D) → (N, C, O…). Errors: E110 where they do not fit, or the image is
+    empty. Source: ONNX GridSample-22.
+    """
 
 def hard_sigmoid(
     x: Value,

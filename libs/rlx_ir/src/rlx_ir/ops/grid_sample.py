@@ -61,7 +61,14 @@ class GridSample(Op):
         for d in range(rank):  # each coordinate is a stage, since every tap reads it
             at = cast(grid[(*here, literal(rank - 1 - d, INDEX))], wide)
             places.append(define(f"place{d}", here, self._place(at, input.shape[2 + d])))
-        each = [self._taps(place[here], input.shape[2 + d]) for d, place in enumerate(places)]
+        each: list[list[tuple[Expr, Expr | None, list[Expr]]]] = []
+        for d, place in enumerate(places):
+            along: list[tuple[Expr, Expr | None, list[Expr]]] = []
+            for k, (index, weight, conditions) in enumerate(self._taps(place[here], input.shape[2 + d])):
+                pixel = define(f"index{d}_{k}", here, index)[here]
+                factor = None if weight is None else define(f"weight{d}_{k}", here, weight)[here]
+                along.append((pixel, factor, conditions(pixel)))
+            each.append(along)
         y: Expr | None = None
         for taps in itertools.product(*each):
             indices = [index for index, _, _ in taps]
@@ -96,7 +103,7 @@ class GridSample(Op):
         folded = select(turn > span, span * 2 - turn, turn)
         return select(span > 0, folded + low, literal(0, place.dtype))
 
-    def _taps(self, place: Expr, dim: Dim) -> list[tuple[Expr, Expr | None, list[Expr]]]:
+    def _taps(self, place: Expr, dim: Dim) -> list[tuple[Expr, Expr | None, Callable[[Expr], list[Expr]]]]:
         """The pixels that count along one dimension: index, weight, and when it is inside."""
         first = apply("floor", place)
         t = place - first
@@ -108,7 +115,7 @@ class GridSample(Op):
             case _:
                 weights = [(-1, _outer(t + 1)), (0, _inner(t)), (1, _inner(1 - t)), (2, _outer(2 - t))]
         size = extent(dim)
-        found = []
+        found: list[tuple[Expr, Expr | None, Callable[[Expr], list[Expr]]]] = []
         for step, weight in weights:
             at = first + step
             if self.padding_mode == "reflection":
@@ -117,9 +124,9 @@ class GridSample(Op):
             # Brought near the image before it becomes an index: far outside, the conversion would be of any value.
             index = cast(clamp(at, -1e6, 1e6), INDEX)
             if self.padding_mode == "zeros":
-                found.append((index, weight, within(index, 0, size)))
+                found.append((index, weight, lambda index: within(index, 0, size)))
             else:
-                found.append((clamp(index, 0, size - 1), weight, []))
+                found.append((clamp(index, 0, size - 1), weight, lambda index: []))
         return found
 
     def reference(self, input: Array, grid: Array) -> tuple[Array, ...]:
