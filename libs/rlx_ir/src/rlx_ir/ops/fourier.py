@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlx_base.dtypes import INDEX
+from rlx_base.dtypes import FLOAT64, INDEX
 from rlx_ir.dims import Shape
 from rlx_ir.expr import Axis, Expr, Tensor, apply, cast, define, literal, select, total
 from rlx_ir.op import Array, Op, register
 from rlx_ir.ops.axes import result_axes
-from rlx_ir.ops.rules import accumulator, check_dtype, inherit, position, refuse
+from rlx_ir.ops.rules import check_dtype, inherit, position, refuse
 from rlx_ir.types import TensorType
 
 __all__ = ["Dft"]
@@ -59,7 +59,8 @@ class Dft(Op):
     def expression(self, x: Tensor) -> tuple[Tensor, ...]:
         axis, counted, n, shape = self._sizes(x.shape)
         axes = result_axes(shape)
-        step, wide = Axis("reduce", counted), accumulator(x.dtype)
+        # Terms of a transform cancel: in float64 what should be 0 is, to float32's last place.
+        step, wide = Axis("reduce", counted), FLOAT64
         # k · n modulo N keeps the angle small, and exact.
         turn = cast((axes[axis] * step) % n, wide) * (2 * math.pi / n)
         cosine, sine = apply("cos", turn), apply("sin", turn) * (1.0 if self.inverse else -1.0)
