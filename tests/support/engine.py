@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["docker_engine"]
@@ -26,12 +27,11 @@ def docker_engine(data: Path) -> Iterator[str]:
 
 
 def _answers(url: str) -> bool:
-    # In build/compose, which only `make compose-test` makes and shows to Python.
-    from docker import DockerClient
-    from docker.errors import DockerException
-
-    with suppress(DockerException), closing(DockerClient(base_url=url)) as client:
-        return bool(client.ping())
+    if not url.startswith("unix://"):
+        return True  # somebody set it on purpose
+    with socket.socket(socket.AF_UNIX) as attempt, suppress(OSError):
+        attempt.connect(url.removeprefix("unix://"))
+        return True
     return False
 
 
