@@ -99,6 +99,7 @@ def idle(worker: Container) -> bool:
 
 
 def compile_once(stack: ComposeStack, target: str = "llvm", **options: object) -> Job:
+    """A job of one task. For `c` it takes some seconds anywhere: time to do something to whoever works on it."""
     return stack.client.compile(demo.NAME, [target], **options)
 
 
@@ -170,7 +171,7 @@ def test_images_carry_what_they_need_and_no_more(stack: ComposeStack) -> None:
 
 
 def test_a_killed_worker_s_job_goes_to_the_other_and_ends_once(stack: ComposeStack) -> None:
-    job = compile_once(stack, opt_level=2)
+    job = compile_once(stack, "c", opt_level=2)
     worker = stack.worker_of(job)
     worker.kill()
     done = stack.ended(job)
@@ -196,7 +197,7 @@ def test_jobs_outlast_a_paused_redis(stack: ComposeStack) -> None:
 
 def test_a_worker_that_is_cut_off_loses_its_job_and_cannot_end_it_twice(stack: ComposeStack) -> None:
     networks = [stack.network(name) for name in ("broker", "cluster")]
-    job = compile_once(stack, strict=True)
+    job = compile_once(stack, "c", strict=True)
     worker = stack.worker_of(job)
     for network in networks:
         network.disconnect(worker)
