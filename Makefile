@@ -90,7 +90,7 @@ test: setup models lint ## lint, then every test; COVERAGE= (empty) runs them wi
 	$(RUN) pytest -n $(WORKERS) --dist loadfile $(if $(COVERAGE),--cov --cov-report=term --cov-fail-under=$(COVERAGE))
 
 compose-test: setup models compose ## builds the images, runs docker-compose.yml and kills, pauses and cuts off its parts
-	PYTHONPATH=build/compose $(RUN) pytest -m containers --timeout=900 --durations=0 -rs tests/e2e
+	PYTHONPATH=build/compose $(RUN) pytest -m containers --timeout=1800 --durations=0 -rs tests/e2e
 
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
