@@ -90,6 +90,20 @@ def test_everything_that_is_not_supported_is_listed_at_once():
     assert "first: Fancy (opset 1, domain my.ops)" in refused.value.render()
 
 
+def test_the_declared_result_says_along_which_axes_a_sum_can_be():
+    """(3, 2, 2) → (3, 2) is a sum along axis 1 or 2: both are formed, and the input chooses, from either end."""
+    proto = model(
+        [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
+        [("x", F, [3, 2, 2]), ("axes", TensorProto.INT64, [1])],
+        [("y", F, [3, 2])],
+    )
+    found = imported(proto)
+    x = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    for axis in (1, 2, -1, -2):
+        result = rlx_ir.run(found.module, {"x": x, "axes": np.array([axis])})["y"]
+        assert np.array_equal(result, x.sum(axis=axis))
+
+
 def test_a_shape_that_an_input_gives_is_asked_for_by_name():
     proto = model(
         [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],

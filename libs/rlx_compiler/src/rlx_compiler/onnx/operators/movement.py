@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rlx_compiler.onnx.operators.deciding import along_chosen
 from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
@@ -192,8 +193,10 @@ def cumulative(call: Call) -> Value:
     from rlx_ir.ops.cumulative import CumProd, CumSum
 
     kind = CumSum if call.proto.op_type == "CumSum" else CumProd
-    axis = int(call.known(1, "the axis").item())
-    return call.apply(kind(axis, bool(call.attribute("exclusive", 0)), bool(call.attribute("reverse", 0))), call[0])
+    exclusive, reverse = bool(call.attribute("exclusive", 0)), bool(call.attribute("reverse", 0))
+    x, axis = call[0], call[1]
+    possible = list(range(x.rank)) if axis.known is None else [int(axis.known.item())]
+    return along_chosen(call, axis, x.rank, possible, lambda one: call.apply(kind(one, exclusive, reverse), x))
 
 
 @operator("ReverseSequence")

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from rlx_base.dtypes import BOOL, DTYPES
+from rlx_compiler.onnx.operators.deciding import along_chosen, reduced_axes
 from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
@@ -50,13 +51,27 @@ def _left_as_it_is(call: Call) -> bool:
 @operator(*_REDUCTIONS)
 def reduce(call: Call) -> Value:
     """Axes are an operand since opset 13 or 18; with `noop_with_empty_axes`, none at all reduces nothing."""
+    return _reduce(call, _REDUCTIONS[call.proto.op_type])
+
+
+def _reduce(call: Call, kind: Callable[[tuple[int, ...] | None, bool], Op]) -> Value:
     x, keepdims = call[0], bool(call.attribute("keepdims", 1))
-    kind = _REDUCTIONS[call.proto.op_type]
     if _left_as_it_is(call):
         return call.apply(kind((), True), x)
     if x.data is not None and x.known is None and call.proto.op_type == "ReduceProd":
         return sizes_of(np.array(total(tuple(x.data)), object).reshape((1,) if keepdims else ()))
-    axes = _axes(call)
+    given = call.optional(1)
+    if given is not None and given.data is None:
+        possible = reduced_axes(call, given, keepdims)
+        if possible is not None:
+            return along_chosen(call, given, x.rank, possible, lambda axis: _reduced(call, kind, (axis,), keepdims))
+    return _reduced(call, kind, _axes(call), keepdims)
+
+
+def _reduced(
+    call: Call, kind: Callable[[tuple[int, ...] | None, bool], Op], axes: tuple[int, ...] | None, keepdims: bool
+) -> Value:
+    x = call[0]
     if x.type.dtype == BOOL:  # the greatest and least truth value
         return call.cast(call.apply(kind(axes, keepdims), call.cast(x, DTYPES["uint8"])), BOOL)
     if x.type.dtype.is_integer and call.proto.op_type in ("ReduceMean", "ReduceL2", "ReduceLogSumExp"):
@@ -68,8 +83,7 @@ def reduce(call: Call) -> Value:
 def reduce_log_sum(call: Call) -> Value:
     if _left_as_it_is(call):
         return call.apply(Log(), call[0])
-    total_of = call.apply(reduction.ReduceSum(_axes(call), bool(call.attribute("keepdims", 1))), call[0])
-    return call.apply(Log(), total_of)
+    return call.apply(Log(), _reduce(call, reduction.ReduceSum))
 
 
 @operator("ArgMax", "ArgMin")
