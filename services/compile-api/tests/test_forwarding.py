@@ -33,6 +33,7 @@ class Echo(BaseHTTPRequestHandler):
             "X-Path": self.path,
             "X-Authorization": self.headers.get("Authorization", ""),
             "X-Cookie": self.headers.get("Cookie", ""),
+            "X-Origin": self.headers.get("Origin", ""),
             "X-Given": self.headers.get("Inference-Header-Content-Length", ""),
             "X-Request": self.headers.get("X-Request-Id", ""),
         }.items():
@@ -123,3 +124,10 @@ def test_a_client_that_goes_away_frees_the_scheduler(start_api) -> None:
                 assert heard.wait(10)
             assert ended.wait(10)
         thread.join()
+
+
+def test_the_origin_of_the_page_is_judged_here_and_goes_no_further(start_api, echo: str) -> None:
+    api: Api = start_api(scheduler_url=echo)
+    own = api.client.post("/v1/infer", json={}, headers={"Origin": "http://127.0.0.1:8000"})
+    assert (own.status_code, own.headers["x-origin"]) == (200, "")
+    assert problem(api.client.post("/v1/infer", json={}, headers={"Origin": "http://elsewhere"}))["status"] == 403

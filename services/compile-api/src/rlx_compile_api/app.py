@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import OperationalError
 from starlette.concurrency import run_in_threadpool
@@ -79,7 +80,8 @@ def create_app(
     for part in (health, session, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
         app.include_router(part.router)
     if settings.web_folder is not None:
-        app.mount("/", StaticFiles(directory=page_in(settings.web_folder), html=True), name="web")
+        page = StaticFiles(directory=page_in(settings.web_folder), html=True)
+        app.mount("/", GZipMiddleware(page), name="web")
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit_of=_limits(settings))
     app.add_middleware(Doors, sessions=service.sessions)

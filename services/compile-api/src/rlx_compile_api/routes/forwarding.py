@@ -23,10 +23,11 @@ router = APIRouter(tags=["forwarded"])
 
 _CLIENT_GONE: Final = 499  # nobody reads it
 
-# Of one connection, not of the message (RFC 9110, 7.6.1); and what only this service may know or set.
+# Of one connection, not of the message (RFC 9110, 7.6.1); what only this service may know or set; and the page's
+# Origin, which this service has judged and which means nothing at the next one's address.
 _OURS: Final = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host "
-    f"authorization x-api-key cookie {REQUEST_ID_HEADER.lower()}".split()
+    f"authorization x-api-key cookie origin {REQUEST_ID_HEADER.lower()}".split()
 )
 
 
