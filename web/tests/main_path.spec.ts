@@ -96,7 +96,7 @@ test("an upload is compiled live, deployed, asked and profiled", async ({ page }
 
   await page.getByRole("link", { name: "Open the profile" }).click();
   await expect(page.getByTestId("slowest")).toContainText("Slowest kernel:");
-  await expect(page.getByTestId("slowest")).toContainText("of its roof");
+  await expect(page.getByTestId("slowest")).toContainText("of the roof over it");
   const kernels = page.getByTestId("kernels").locator("tbody tr");
   const slowest = await page.getByTestId("slowest").locator("strong").innerText();
   await expect(kernels.first()).toContainText(slowest);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,19 @@ async def test_a_run_that_is_to_be_profiled_is_answered_with_its_kernels_and_the
         assert (event["name"], event["dur"]) == ("k", 3.0)
         assert trace["otherData"]["peak"] == {"threads": 1, "gflops": 100.0, "gbytes_per_s": 10.0}
     assert measured == [1], "the roofs are measured once"
+
+
+async def test_what_a_profile_costs_is_told_apart_from_the_way(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(threads: int) -> Peak:
+        time.sleep(0.2)
+        return Peak(threads, gflops=1.0, gbytes_per_s=1.0)
+
+    monkeypatch.setattr(node.actor.dataplane, "_peaks", Peaks(measure))
+    times = (await node.http.post("/v1/infer", json=ask(profile=True))).json()["timings"]
+    assert times["profile_ns"] >= 200_000_000
+    assert sum(value for name, value in times.items() if name != "total_ns") == times["total_ns"]
+    again = (await node.http.post("/v1/infer", json=ask(profile=True))).json()["timings"]
+    assert again["profile_ns"] < 100_000_000
 
 
 async def test_a_node_that_cannot_measure_its_roofs_still_profiles(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

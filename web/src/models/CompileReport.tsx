@@ -99,7 +99,7 @@ function Decisions({ kernel }: { kernel: ReportKernel }) {
       {facts
         .filter(([, value]) => value)
         .map(([name, value]) => (
-          <Text key={name} size="sm" className="mono breaking">
+          <Text key={name} size="sm" className="mono breaking" style={{ whiteSpace: "pre-wrap" }}>
             {name.padEnd(9)}
             {value}
           </Text>

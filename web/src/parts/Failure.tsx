@@ -3,10 +3,13 @@ import { Link, useRouteError } from "react-router";
 
 import { ApiProblem, type Problem } from "../api/client";
 
+/** A long line of the source scrolls within; it does not widen what is around it. */
+const NARROW = { body: { minWidth: 0 } };
+
 /** What is wrong with what, where in the text, and what to do. */
 export function ProblemView({ problem, openAt }: { problem: Problem; openAt?: string }) {
   return (
-    <Alert variant="outline" color="red" title={<Title problem={problem} />} role="alert">
+    <Alert variant="outline" color="red" title={<Title problem={problem} />} role="alert" styles={NARROW}>
       {problem.rendered ? (
         <div className="scroll" role="region" tabIndex={0} aria-label="What is wrong, and where">
           <pre data-testid="caret" style={{ padding: "0.5rem 0.75rem" }}>

@@ -33,7 +33,7 @@ export function count(value: number): string {
   return `${value} `;
 }
 
-export const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+export const percent = (share: number) => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 
 export const shape = (dims: readonly (number | string)[]) => `[${dims.join(", ")}]`;
 

@@ -12,6 +12,7 @@ const PARTS = [
   ["input", "compute_input_ns"],
   ["compute", "compute_ns"],
   ["output", "compute_output_ns"],
+  ["profile", "profile_ns"],
 ] as const;
 
 /** The outputs, where they were computed and why there, and where the time went. */
@@ -39,7 +40,10 @@ export function Answer({ response, profile }: { response: InferResponse; profile
         </Text>
         <Text size="sm">
           {seconds(timings.total_ns / 1e9)} in total:{" "}
-          {PARTS.map(([name, key]) => `${name} ${seconds(timings[key] / 1e9)}`).join(", ")}.
+          {PARTS.filter(([, key]) => timings[key])
+            .map(([name, key]) => `${name} ${seconds(timings[key] / 1e9)}`)
+            .join(", ")}
+          .
         </Text>
       </Card>
     </Stack>

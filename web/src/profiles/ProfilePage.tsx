@@ -77,7 +77,7 @@ function Summary({ trace, note }: { trace: Trace; note: string }) {
       <Text data-testid="slowest" className="breaking">
         Slowest kernel: <strong>{slowest.name}</strong>, {seconds(slowest.time / 1e6)},{" "}
         {percent(slowest.share)} of all kernels, {kind.name}
-        {kind.ofRoof === null ? "" : ` at ${percent(kind.ofRoof)} of its roof`}.
+        {kind.ofRoof === null ? "" : `, at ${percent(kind.ofRoof)} of the roof over it`}.
       </Text>
       <Text size="sm">{kind.advice}</Text>
       {networkBound(trace) && (

@@ -90,6 +90,7 @@ class DataPlane:
             compute_input_ns=answer.timings.compute_input_ns,
             compute_ns=answer.timings.compute_ns,
             compute_output_ns=answer.timings.compute_output_ns,
+            profile_ns=answer.timings.profile_ns,
         )
         self._statistics.succeeded(request.model, answer.version, timings, round(time.time() * 1e3))
         decision = Decision(
@@ -193,6 +194,11 @@ class DataPlane:
     ) -> InferResponse:
         inputs = {name: tensor.array(name) for name, tensor in request.inputs.items()}
         result = await self._holdings.run(candidate, inputs, deadline, request.profile)
+        profile, timings = None, result.timings
+        if result.profile is not None:
+            began = time.monotonic_ns()
+            profile = result.profile.chrome_trace(await self._peaks(result.profile.threads))
+            timings = timings.model_copy(update={"profile_ns": time.monotonic_ns() - began})
         exact = any(tensor.b64 is not None for tensor in request.inputs.values())
         return InferResponse(
             model=request.model,
@@ -201,9 +207,9 @@ class DataPlane:
             node=self._here,
             device=candidate.device,
             outputs={name: _sent(array, exact) for name, array in result.outputs.items()},
-            timings=result.timings,
+            timings=timings,
             decision=Decision(request_id=request_id, view_version=self._view.version),
-            profile=result.profile.chrome_trace(await self._peaks(result.profile.threads)) if result.profile else None,
+            profile=profile,
         )
 
     def _nowhere(self, request: InferRequest, reason: str) -> RlxError:
