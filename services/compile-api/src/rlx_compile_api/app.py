@@ -81,7 +81,7 @@ def create_app(
         app.include_router(part.router)
     if settings.web_folder is not None:
         page = StaticFiles(directory=page_in(settings.web_folder), html=True)
-        app.mount("/", GZipMiddleware(page), name="web")
+        app.mount("/", GZipMiddleware(page, compresslevel=6), name="web")
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit_of=_limits(settings))
     app.add_middleware(Doors, sessions=service.sessions)
