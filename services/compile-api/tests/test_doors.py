@@ -50,6 +50,8 @@ def test_a_stranger_gets_401_from_every_route_but_health(locked: Api) -> None:
     assert tried > 30
     assert locked.client.get("/v1/no-such-route").status_code == 401
     assert locked.client.post("/index.html").status_code == 401
+    for path in ("/v2/health/%2e%2e/models/m", "/v2/health/x/%2e%2e/%2e%2e/v1/nodes", "/v1/health/more"):
+        assert locked.client.get(path).status_code == 401, path
 
 
 def test_health_and_the_page_are_for_everybody(locked: Api) -> None:

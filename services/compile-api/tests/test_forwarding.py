@@ -81,6 +81,12 @@ def test_statuses_and_all_forwarded_routes(start_api, echo: str) -> None:
         assert (answer.status_code, answer.headers["x-path"]) == (200, path)
 
 
+@pytest.mark.parametrize("path", ["/v2/models/%2e%2e/%2e%2e/v1/nodes", "/v2/health/%2e/live", "/v2/%2e%2e"])
+def test_a_path_that_climbs_is_not_passed_on(start_api, echo: str, path: str) -> None:
+    api: Api = start_api(scheduler_url=echo)
+    assert problem(api.client.get(path))["code"] == "RLX-E422"
+
+
 def test_without_a_scheduler_the_answer_says_so_in_both_protocols(start_api) -> None:
     api: Api = start_api(scheduler_url="http://127.0.0.1:1")
     refusal = problem(api.client.post("/v2/models/m/infer", json={}))

@@ -25,7 +25,8 @@ __all__ = ["COOKIE", "BodyLimit", "Doors", "Sessions"]
 COOKIE: Final = "rlx_session"
 _SESSION_SECONDS: Final = 12 * 3600
 _API: Final = ("/v1", "/v2", "/openapi.json", "/docs")
-_HEALTH: Final = ("/v1/health/", "/v2/health/")
+# Whole paths: by a mere beginning, `/v2/health/../models/…` would pass, and be forwarded with the key of the service.
+_HEALTH: Final = frozenset({"/v1/health/live", "/v1/health/ready", "/v2/health/live", "/v2/health/ready"})
 
 
 class Sessions:
@@ -78,7 +79,7 @@ class Doors:
         if self._sessions is None:
             return foreign(headers)
         static = method in {"GET", "HEAD"} and not any(path == top or path.startswith(top + "/") for top in _API)
-        if static or path.startswith(_HEALTH) or (method, path) == ("POST", "/v1/session"):
+        if static or path in _HEALTH or (method, path) == ("POST", "/v1/session"):
             return None
         return None if self._admits(self._sessions, headers) else RequestError("E418")
 

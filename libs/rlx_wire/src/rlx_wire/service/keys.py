@@ -15,7 +15,7 @@ from rlx_wire.service.settings import is_loopback
 
 __all__ = ["RequireKey", "bearer", "foreign"]
 
-_HEALTH: Final = "/v2/health/"
+_HEALTH: Final = frozenset({"/v2/health/live", "/v2/health/ready"})
 
 
 class RequireKey:
@@ -31,7 +31,7 @@ class RequireKey:
         self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not scope["path"].startswith(_HEALTH):
+        if scope["type"] == "http" and scope["path"] not in _HEALTH:
             refusal = self._refusal(Headers(scope=scope))
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)

@@ -10,7 +10,7 @@ import httpx
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from rlx_base.errors import ClusterError
+from rlx_base.errors import ClusterError, RequestError
 from rlx_compile_api.service import Held, Service
 from rlx_wire.inference import InferResponse
 from rlx_wire.nodes import NodesView
@@ -65,7 +65,10 @@ async def list_nodes(service: Held, request: Request) -> Response:
 
 
 async def _forward(service: Service, request: Request, base: str, name: str) -> Response:
-    """Streams both ways. A client that goes away ends the request there too. Raises E531."""
+    """Streams both ways. A client that goes away ends the request there too. Raises E531; E422 for a path that climbs,
+    which would arrive as another one than was let in here."""
+    if {".", ".."} & set(request.scope["path"].split("/")):
+        raise RequestError("E422", what=f"route {request.method} {request.scope['path']}")
     client: httpx.AsyncClient = request.app.state.client
     headers = {key: value for key, value in request.headers.items() if key not in _OURS}
     headers |= bearer(service.settings.key) | {REQUEST_ID_HEADER: current_request_id() or ""}
