@@ -56,6 +56,10 @@ async def test_a_bad_request_is_400_and_carries_error(node: Node, body: dict[str
     assert answer.json()["error"]
 
 
+async def test_a_timeout_beyond_every_float_is_no_limit(node: Node) -> None:
+    assert (await infer(node, parameters={"timeout": 10**400})).status_code == 200
+
+
 async def test_what_is_not_supported_is_501(node: Node) -> None:
     binary = await node.http.post("/v2/models/m/infer", content=b"", headers={"Inference-Header-Content-Length": "0"})
     assert binary.status_code == 501
@@ -135,3 +139,4 @@ async def test_with_a_key_all_but_health_asks_for_it(cluster: Cluster) -> None:
         assert refused.status_code == 401
         assert refused.json()["error"]
     assert (await node.http.get("/v2/health/live")).status_code == 200
+    assert (await node.http.get("/v2/health/%2e%2e/models/m")).status_code == 401

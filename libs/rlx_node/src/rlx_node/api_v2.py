@@ -142,8 +142,8 @@ async def infer(model: str, actor: Held, request: Request, version: Version) -> 
     asked = await json_body(request, InferRequestV2, actor.settings.runtime.max_request_bytes)
     seconds = time_for(request, actor.settings.network.latency_budget_ms)
     timeout_us = asked.parameters.get("timeout")
-    if isinstance(timeout_us, int) and timeout_us > 0:
-        seconds = min(seconds, timeout_us / 1e6)
+    if isinstance(timeout_us, int) and 0 < timeout_us < seconds * 1e6:
+        seconds = timeout_us / 1e6
     work = actor.dataplane.infer(
         _as_rlx(model, version, asked),
         current_request_id() or "",
