@@ -71,6 +71,9 @@ def test_nested_and_flat_lists_mean_the_same() -> None:
         ("int32", (1,), [1.5]),
         ("bool", (1,), [2]),
         ("float32", (10**12,), [1.0]),
+        ("float32", (0, 2**70), []),
+        ("float32", (2**62, 4, 0), []),
+        ("float32", (1,) * 65, [1.0]),
     ],
 )
 def test_wrong_elements_are_refused_by_name(dtype: str, shape: tuple[int, ...], data: object) -> None:
@@ -84,6 +87,12 @@ def test_wrong_elements_are_refused_by_name(dtype: str, shape: tuple[int, ...], 
 def test_base64_that_does_not_fit_is_refused_by_name(dtype: str, b64: str) -> None:
     with pytest.raises(RequestError, match=r"RLX-E411.*'x'"):
         Tensor(dtype=dtype, shape=(4,) if dtype == "bool" else (1,), b64=b64).array("x")
+
+
+@pytest.mark.parametrize(("shape", "b64"), [((0, 2**70), ""), ((2**62, 4, 0), ""), ((1,) * 65, "AAAAAA==")])
+def test_base64_of_a_shape_that_no_array_has_is_refused_by_name(shape: tuple[int, ...], b64: str) -> None:
+    with pytest.raises(RequestError, match=r"RLX-E411.*'x'"):
+        Tensor(dtype="float32", shape=shape, b64=b64).array("x")
 
 
 def test_exactly_one_form_is_given() -> None:

@@ -68,7 +68,15 @@ def array_of(name: str, dtype: str, shape: Shape, data: Any) -> Array:
     if values.size != math.prod(shape) or (values.ndim > 1 and values.shape != shape):
         what = f"has shape {list(values.shape)} in its data, but {list(shape)} declared"
         raise RequestError("E411", name=name, what=what)
-    return values.reshape(shape)
+    return _shaped(name, values, shape)
+
+
+def _shaped(name: str, values: Array, shape: Shape) -> Array:
+    """Raises E411 for a shape that no array can have: too many dimensions, or an empty one with a huge size."""
+    try:
+        return values.reshape(shape)
+    except (ValueError, OverflowError) as error:
+        raise RequestError("E411", name=name, what=f"cannot have its shape: {error}") from error
 
 
 def _numpy(dtype: str) -> np.dtype[np.generic]:
@@ -125,4 +133,5 @@ class Tensor(BaseModel):
             raise RequestError("E411", name=name, what=what)
         if dtype.kind == "b" and raw.strip(b"\x00\x01"):
             raise RequestError("E411", name=name, what="holds bytes other than 0 and 1 for bool")
-        return np.frombuffer(raw, dtype).reshape(self.shape).astype(dtype.newbyteorder("="), copy=False)
+        values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="), copy=False)
+        return _shaped(name, values, self.shape)
