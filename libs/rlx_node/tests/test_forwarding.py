@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from rlx_base.errors import ClusterError, RequestError
+from rlx_wire.tensors import Tensor
 from tests.support.nodes import Cluster, Node, ask, bundle, deployment
 
 
@@ -40,6 +44,14 @@ async def test_the_scheduler_passes_requests_on_and_both_nodes_get_some(front: N
         assert times["transfer_ns"] > 0
         assert sum(value for name, value in times.items() if name != "total_ns") == times["total_ns"]
         assert len(answer["decision"]["candidates"]) == 2
+
+
+async def test_nan_and_infinity_pass_as_they_were_written(front: Node) -> None:
+    body = json.dumps(ask([[math.nan, -math.inf]]))
+    answer = await front.http.post("/v1/infer", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200
+    y = Tensor.model_validate(answer.json()["outputs"]["y"]).array("y")
+    np.testing.assert_array_equal(y, np.array([[math.nan, -math.inf]], np.float32))
 
 
 async def test_the_same_request_goes_the_same_way(front: Node) -> None:

@@ -40,7 +40,8 @@ class InferRequest(BaseModel):
     otherwise.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    # JSON has no NaN and no infinity. Where a request with Python's names for them is passed on, they stay.
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
 
     model: str
     version: Version | None = None
