@@ -24,8 +24,9 @@ class RedisServer:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = free_port()
-        self.url = f"redis://:{redis_password(folder)}@127.0.0.1:{self.port}/0"
-        self._command = [str(find_redis_server()), str(write_configuration(folder, self.port))]
+        password = redis_password(folder)
+        self.url = f"redis://:{password}@127.0.0.1:{self.port}/0"
+        self._command = [str(find_redis_server()), str(write_configuration(folder, self.port, password))]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:

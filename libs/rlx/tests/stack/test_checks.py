@@ -24,7 +24,7 @@ def free_port() -> int:
 async def redis(folder: Path, port: int):
     process = await asyncio.create_subprocess_exec(
         redis_server.find_redis_server(),
-        redis_server.write_configuration(folder, port),
+        redis_server.write_configuration(folder, port, redis_server.redis_password(folder)),
         stdout=-3,
         env={"RLX_STACK": folder.name},
     )
@@ -74,10 +74,17 @@ async def test_a_worker_is_ready_when_it_waits_for_messages(tmp_path: Path) -> N
 
 
 def test_the_password_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
-    path = redis_server.write_configuration(tmp_path, 1)
+    path = redis_server.write_configuration(tmp_path, 1, redis_server.redis_password(tmp_path))
     assert redis_server.redis_password(tmp_path) in path.read_text()
     for file in (path, tmp_path / "password"):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_the_configuration_can_be_written_again_where_its_folder_is_gone(tmp_path: Path) -> None:
+    path = redis_server.write_configuration(tmp_path / "redis", 1, "known")
+    path.unlink()
+    path.parent.rmdir()
+    assert "requirepass known" in redis_server.write_configuration(tmp_path / "redis", 1, "known").read_text()
 
 
 def test_the_redis_of_the_system_comes_first_then_that_of_the_wheel(monkeypatch, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ async def test_a_service_that_is_killed_starts_again_and_that_is_said(tmp_path: 
     assert stack.states["one"].restarts == 1
     assert stack.states["one"].pid == pid("one", tmp_path) != killed
     assert stack.states["other"].pid == other
+
+
+async def test_what_a_service_needs_is_made_again_before_it_starts_again(tmp_path: Path, stacks) -> None:
+    configuration = tmp_path / "configuration"
+    stack = stacks(replace(program("one", tmp_path, 0), prepare=configuration.touch))
+    await stack.supervisor.start()
+    configuration.unlink()
+    killed = pid("one", tmp_path)
+    (tmp_path / "one.pid").unlink()
+    os.kill(killed, signal.SIGKILL)
+    await stack.until(lambda: "one is back" in stack.heard)
+    assert configuration.exists()
 
 
 async def test_a_service_that_cannot_start_fails_the_start_with_its_last_words(tmp_path: Path, stacks) -> None:

@@ -40,15 +40,16 @@ def redis_password(folder: Path) -> str:
         return redis_password(folder)
 
 
-def write_configuration(folder: Path, port: int) -> Path:
+def write_configuration(folder: Path, port: int, password: str) -> Path:
     """In a file, since a command line can be read by every user of the machine."""
+    folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / "redis.conf"
     path.touch(mode=0o600)
     path.write_text(
         f"bind {HOST}\n"
         f"port {port}\n"
         "protected-mode yes\n"
-        f"requirepass {redis_password(folder)}\n"
+        f"requirepass {password}\n"
         f'dir "{folder}"\n'
         "daemonize no\n"
         # Redis writes its title over its environment, by which the guard knows the processes of a stack.

@@ -39,6 +39,7 @@ def services(settings: StackSettings) -> list[Service]:
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
     password = redis_password(folders["redis"])
+    configure = partial(write_configuration, folders["redis"], ports.redis, password)
     redis_url = f"redis://:{password}@{HOST}:{ports.redis}"
     gss_url, scheduler_url = f"http://{HOST}:{ports.gss}", f"http://{HOST}:{ports.scheduler}"
     in_cluster = (
@@ -49,10 +50,11 @@ def services(settings: StackSettings) -> list[Service]:
     return [
         Service(
             "redis",
-            (str(find_redis_server()), str(write_configuration(folders["redis"], ports.redis))),
+            (str(find_redis_server()), str(configure())),
             partial(redis_ready, ports.redis, password),
             stage=0,
             address=f"{HOST}:{ports.redis}",
+            prepare=configure,
         ),
         Service(
             "gss",

@@ -30,7 +30,10 @@ TAIL_LINES = 12
 
 @dataclass(frozen=True)
 class Service:
-    """A program of the stack. Services of one `stage` start together, once all of the stage before are ready."""
+    """A program of the stack. Services of one `stage` start together, once all of the stage before are ready.
+
+    `prepare` is called before each start: the folder that a program reads may have been emptied since the last one.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -38,6 +41,7 @@ class Service:
     stage: int
     address: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], object] = lambda: None
 
 
 def pause(failures: int) -> float:
@@ -71,6 +75,7 @@ class _Keeper:
         """Runs the program and waits until it is ready. Raises E544 where it ends, or takes too long."""
         if self.log.is_file() and self.log.stat().st_size > LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.1"))
+        self.service.prepare()
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *self.service.command,
