@@ -74,6 +74,15 @@ BOUNDS = {
     "floor": (np.floor, 0, 0),
     "ceil": (np.ceil, 0, 0),
     "round": (np.rint, 0, 0),
+    "tan": (np.tan, 4.0, 4.0),
+    "asin": (np.arcsin, 4.0, 4.0),
+    "acos": (np.arccos, 4.0, 4.0),
+    "atan": (np.arctan, 4.0, 4.0),
+    "sinh": (np.sinh, 6.0, 6.0),
+    "cosh": (np.cosh, 4.0, 4.0),
+    "asinh": (np.arcsinh, 4.0, 4.0),
+    "acosh": (np.arccosh, 4.0, 4.0),
+    "atanh": (np.arctanh, 4.0, 4.0),
 }
 
 

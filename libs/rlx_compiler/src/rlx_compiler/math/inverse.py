@@ -101,9 +101,9 @@ def asinh(x: Expr) -> Expr:
 
 
 def acosh(x: Expr) -> Expr:
-    """ln(1 + (t + √(2t + t²))) with t = x − 1."""
+    """ln(1 + (t + √t · √(t + 2))) with t = x − 1; the root of a product would be real again from x = −1 down."""
     t = sub(x, 1.0)
-    y = _log1p(add(t, _of("sqrt", add(mul(t, 2.0), mul(t, t)))))
+    y = _log1p(add(t, mul(_of("sqrt", t), _of("sqrt", add(t, 2.0)))))
     return select(greater(x, _LARGE), add(_of("log", x), math.log(2)), y)
 
 
