@@ -84,6 +84,20 @@ def test_any_legal_schedule_and_layout_give_the_same_result(op: str) -> None:
     equal()
 
 
+@pytest.mark.parametrize("layout", [None, "NHWC", "NCHW4c"])
+def test_groups_without_an_output_channel_have_a_loop_that_never_runs(layout: str | None) -> None:
+    stored = f', layout="{layout}"' if layout else ""
+    module = parse(
+        "@rlx.module\ndef none():\n"
+        f'    x = rlx.tensor(shape=[1, 6, 4, 4], dtype="float32"{stored})\n'
+        '    w = rlx.tensor(shape=[0, 2, 1, 2], dtype="float32")\n'
+        "    return rlx.conv2d(x, w, groups=3)\n"
+    )
+    arrays = np.ones((1, 6, 4, 4), np.float32), np.ones((0, 2, 1, 2), np.float32)
+    (result,) = load(compiled(module).program).run(*arrays)
+    assert result.shape == (1, 0, 4, 3)
+
+
 # --- the stem of ResNet-18, small enough for Python, with the schedule of the language's own example
 
 STEM = """

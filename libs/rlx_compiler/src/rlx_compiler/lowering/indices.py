@@ -56,7 +56,7 @@ def _atom_interval(atom: Expr, ranges: Mapping[str, Interval]) -> Interval | Non
     match atom:
         case Var(name):
             return ranges.get(name)
-        case Apply("floor_div", (a, Literal(k))):
+        case Apply("floor_div", (a, Literal(k))) if int(k) > 0:
             inner = interval(a, ranges)
             return None if inner is None else (inner[0] // int(k), inner[1] // int(k))
         case Apply("mod", (_, Literal(k))) if int(k) > 0:
