@@ -13,8 +13,8 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz lock demo up bench \
-	conformance docs web web-test clean
+.PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz schemathesis openapi lock \
+	demo up bench conformance docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,14 @@ chaos: setup ## kills workers, services and Redis under load, for some minutes
 fuzz: setup ## every property test with many more examples, and ten times the hostile texts
 	RLX_FUZZ_TEXTS=10000 $(RUN) pytest --timeout=0 libs/rlx_ir/tests/fuzz
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
+
+schemathesis: setup ## a hundred requests of every kind to every route, and sequences of them
+	RLX_SCHEMATHESIS_EXAMPLES=100 $(RUN) pytest --timeout=0 tests/contract/test_schemathesis.py
+
+openapi: setup ## the committed descriptions of the services, anew
+	$(RUN) rlx_compile_api.openapi > services/compile-api/openapi.json
+	$(RUN) rlx_gss.openapi > services/gss/openapi.json
+	$(RUN) rlx_node.openapi > libs/rlx_node/openapi.json
 
 demo: setup models ## the stack on this machine classifies real photos on two targets, and ends
 	$(RUN) examples.efficientnet_lite0.demo

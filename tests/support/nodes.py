@@ -90,6 +90,8 @@ class ScriptedExecutor:
             raise
         if self.fail is not None:
             raise self.fail
+        if "x" not in inputs:
+            raise RequestError("E415", model="scaled", what="input 'x' is missing", inputs="x")
         scale = np.float32(self.loaded[digest].opt_level)
         timings = Timings(queue_ns=1, compute_input_ns=2, compute_ns=3_000, compute_output_ns=4, total_ns=3_007)
         with np.errstate(over="ignore"):

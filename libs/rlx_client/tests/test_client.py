@@ -484,3 +484,35 @@ async def test_a_bundle_is_fetched_whole_and_verified(ask: Any, archive: tuple[s
     missing = ask(lambda _: refusal(RequestError("E430", what="artifact", hint="")))
     with pytest.raises(RequestError, match="E430"):
         await missing.download(digest, tmp_path / "missing")
+
+
+# ── keys, and how often ──────────────────────────────────────────────────────
+
+
+async def test_keys_are_made_listed_and_revoked(ask: Any) -> None:
+    key = {"id": "key-1", "name": "ci", "scopes": ["read"], "created_at": NOW}
+
+    def keys(request: httpx.Request) -> httpx.Response:
+        match request.method:
+            case "POST":
+                assert json.loads(request.content) == {"name": "ci", "scopes": ["read"]}
+                return httpx.Response(201, json={**key, "key": "rlx_1_2"})
+            case "GET":
+                return httpx.Response(200, json={"items": [key], "next": None})
+            case _:
+                return httpx.Response(204)
+
+    client = ask(keys)
+    made = await client.create_key("ci", ["read", "read"])
+    assert made.key == "rlx_1_2"
+    assert [each.id for each in (await client.keys()).items] == ["key-1"]
+    await client.revoke_key(made)
+    await client.revoke_key("key-2")
+    assert [request.url.path for request in client.requests[2:]] == ["/v1/keys/key-1", "/v1/keys/key-2"]
+
+
+async def test_a_client_that_is_told_to_come_again_does(ask: Any) -> None:
+    tries = iter([refusal(RequestError("E441", rate=1, seconds=1))])
+    client = ask(lambda request: next(tries, None) or inferred(request))
+    assert (await client.infer("m", {"x": [1.0]}, wait=5)).outputs["y"].tolist() == [2.0]
+    assert len(client.requests) == 2

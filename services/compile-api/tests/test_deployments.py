@@ -22,7 +22,7 @@ def compiled(api: Api, folder: Path) -> str:
 
 def test_a_deployment_names_what_is_compiled_by_now(api_on_both: Api, tmp_path: Path) -> None:
     api = api_on_both
-    assert api.client.get("/v1/deployments").json() == {"version": 0, "items": []}
+    assert api.client.get("/v1/deployments").json() == {"version": 0, "items": [], "next": None}
     api.upload()
     wanted = {"model": "net", "targets": ["llvm", "c"], "replicas": 2, "node_selector": {"zone": "a"}}
     made = api.client.put("/v1/deployments/shop", json=wanted).json()
@@ -43,7 +43,7 @@ def test_a_deployment_names_what_is_compiled_by_now(api_on_both: Api, tmp_path: 
 
     assert api.client.delete("/v1/deployments/shop").status_code == 204
     assert problem(api.client.delete("/v1/deployments/shop"))["status"] == 404
-    assert api.client.get("/v1/deployments").json() == {"version": 5, "items": []}
+    assert api.client.get("/v1/deployments").json() == {"version": 5, "items": [], "next": None}
 
 
 def test_artifacts_that_no_deployment_wants_disturb_no_node(api: Api, tmp_path: Path) -> None:
@@ -117,3 +117,16 @@ def test_what_is_no_profile_is_refused(api: Api, content: bytes) -> None:
     assert problem(answer)["code"] == "RLX-E433"
     assert problem(api.client.post("/v1/profiles", content=b"[]"))["status"] == 415
     assert problem(api.client.get("/v1/profiles/profile-none"))["status"] == 404
+
+
+def test_deployments_come_page_by_page_or_all_at_once(api_on_both: Api) -> None:
+    api = api_on_both
+    api.upload()
+    for name in ("b", "a", "c"):
+        api.client.put(f"/v1/deployments/{name}", json={"model": "net"})
+    assert [each["name"] for each in api.client.get("/v1/deployments").json()["items"]] == ["a", "b", "c"]
+    first = api.client.get("/v1/deployments?limit=2").json()
+    second = api.client.get("/v1/deployments", params={"limit": 2, "cursor": first["next"]}).json()
+    assert [each["name"] for each in first["items"] + second["items"]] == ["a", "b", "c"]
+    assert (first["version"], second["version"], second["next"]) == (3, 3, None)
+    assert api.client.get("/v1/deployments?cursor=x").status_code == 400

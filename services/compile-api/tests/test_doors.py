@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from rlx_compile_api.app import page_in
-from rlx_compile_api.doors import COOKIE, Sessions
+from rlx_compile_api.sessions import COOKIE, Sessions
 from tests.support.compile_api import Api, problem
 
 KEY = "correct horse battery staple"
@@ -103,13 +103,14 @@ def test_the_page_trades_its_key_for_a_cookie(locked: Api) -> None:
 def test_a_cookie_ends_with_its_time_and_with_the_key() -> None:
     now = [1000.0]
     sessions = Sessions(KEY, lambda: now[0])
-    cookie = sessions.issue()
-    assert sessions.admits(cookie)
-    assert not Sessions("another key", lambda: now[0]).admits(cookie)
-    end, _, signature = cookie.partition(".")
-    assert not sessions.admits(f"{int(end) + 1}.{signature}")
+    cookie = sessions.issue("key-1")
+    assert sessions.key_of(cookie) == "key-1"
+    assert Sessions("another key", lambda: now[0]).key_of(cookie) is None
+    end, id, signature = cookie.split(".")
+    assert sessions.key_of(f"{int(end) + 1}.{id}.{signature}") is None
+    assert sessions.key_of(f"{end}.root.{signature}") is None
     now[0] += sessions.seconds
-    assert not sessions.admits(cookie)
+    assert sessions.key_of(cookie) is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 
 from rlx_compile_api.levels import common_level, levels_from_gss
@@ -62,15 +63,17 @@ def test_nodes_that_run_something_and_are_not_down_are_asked_for(
     gss: tuple[str, list[dict[str, object]]],
 ) -> None:
     url, nodes = gss
-    choose = levels_from_gss(url, None, "x86-64-v3")
-    assert choose() == "x86-64-v3", "no node yet"
-    nodes.append(node("a", "x86-64-v4"))
-    assert choose() == "x86-64-v4"
-    nodes += [node("b", "x86-64", "down"), node("c", "x86-64", targets=())]
-    assert choose() == "x86-64-v4"
-    nodes.append(node("d", "x86-64-v2", "suspect"))
-    assert choose() == "x86-64-v2"
+    with httpx.Client(base_url=url) as http:
+        choose = levels_from_gss(http, "x86-64-v3")
+        assert choose() == "x86-64-v3", "no node yet"
+        nodes.append(node("a", "x86-64-v4"))
+        assert choose() == "x86-64-v4"
+        nodes += [node("b", "x86-64", "down"), node("c", "x86-64", targets=())]
+        assert choose() == "x86-64-v4"
+        nodes.append(node("d", "x86-64-v2", "suspect"))
+        assert choose() == "x86-64-v2"
 
 
 def test_a_gss_that_does_not_answer_costs_no_job() -> None:
-    assert levels_from_gss("http://127.0.0.1:1", None, "x86-64-v3")() == "x86-64-v3"
+    with httpx.Client(base_url="http://127.0.0.1:1") as http:
+        assert levels_from_gss(http, "x86-64-v3")() == "x86-64-v3"

@@ -130,3 +130,13 @@ def test_a_version_shows_its_program(api: Api) -> None:
     assert "immutable" in answer.headers["cache-control"]
     assert problem(api.client.get("/v1/models/net/versions/2/program"))["status"] == 404
     assert list((api.service.blobs.folder / "tmp").iterdir()) == []
+
+
+def test_a_source_nobody_knows_is_404_and_one_that_was_lost_is_500(api: Api) -> None:
+    """The second is the operator's business, and a worker gives its task back."""
+    (file,) = api.upload()["source"]
+    assert api.client.get(f"/v1/sources/{file['digest']}").content == b"program"
+    assert api.client.get(f"/v1/sources/{'0' * 64}").status_code == 404
+    api.service.blobs.blob(file["digest"]).unlink()
+    lost = api.client.get(f"/v1/sources/{file['digest']}")
+    assert (lost.status_code, lost.json()["code"]) == (500, "RLX-E533")

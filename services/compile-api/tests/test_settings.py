@@ -1,16 +1,12 @@
-"""Settings of compile-api, and its committed description."""
+"""Settings of compile-api."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from rlx_base.errors import ClusterError
-from rlx_compile_api.app import create_app
 from rlx_compile_api.settings import Settings
 from rlx_wire.service.settings import refuse_open_doors
-
-OPENAPI = Path(__file__).parents[1] / "openapi.json"
 
 
 def test_a_file_is_weaker_than_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,9 +33,3 @@ def test_the_database_is_a_file_in_the_data_folder_by_default(tmp_path: Path) ->
 def test_without_a_key_it_does_not_listen_to_the_world() -> None:
     with pytest.raises(ClusterError, match="RLX-E505"):
         refuse_open_doors(Settings(bind_addr="0.0.0.0:8000"))
-
-
-def test_the_committed_description_is_that_of_the_code(tmp_path: Path) -> None:
-    """After a change of the API: `python -m rlx_compile_api.openapi > services/compile-api/openapi.json`."""
-    described = create_app(Settings(data_folder=tmp_path)).openapi()
-    assert json.loads(OPENAPI.read_text()) == described

@@ -426,6 +426,19 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "ask again in a moment, or let the scheduler choose another device",
     ),
     ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
+    (
+        "E440",
+        403,
+        "this key opens {has}, and this route needs {needs}",
+        "ask whoever runs this RLX for a key with that scope: `POST /v1/keys`",
+    ),
+    (
+        "E441",
+        429,
+        "too many requests: one caller may send {rate:g} a second here",
+        "ask again in {seconds} s; the service's requests_per_second raises the limit",
+    ),
+    ("E442", 415, "content encoding {coding!r} is not taken here", "send the body as it is, or as gzip or deflate"),
     ("E426", 400, "model {model!r} has no output {output!r}", "its outputs are {known}"),
     # --- E5xx: cluster
     (

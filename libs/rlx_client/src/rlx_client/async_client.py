@@ -18,8 +18,9 @@ from rlx_client import calls
 from rlx_client.calls import Call, Inference, Signature
 from rlx_client.configuration import FINAL, Configuration
 from rlx_client.events import EventLines
-from rlx_client.failures import another_may_answer, of_answer, of_network
+from rlx_client.failures import BUSY, another_may_answer, of_answer, of_network
 from rlx_client.timeouts import Timeouts
+from rlx_wire.access import ApiKey, NewApiKey, Scope
 from rlx_wire.api import (
     Artifact,
     Deployment,
@@ -149,7 +150,7 @@ class AsyncRLXClient:
                     if time.monotonic() > end:
                         break
             except RlxError as error:
-                if error.status < 500:
+                if error.status < 500 and error.status not in BUSY:
                     raise
             known = await self.job(_id(job))
             if known.state in FINAL:
@@ -225,6 +226,19 @@ class AsyncRLXClient:
     async def undeploy(self, name: str) -> None:
         await self._call(calls.undeploy(name))
 
+    # ── keys ─────────────────────────────────────────────────────────────────
+
+    async def create_key(self, name: str, scopes: Sequence[Scope]) -> NewApiKey:
+        """A new key that opens `scopes`: read, compile, infer, worker, admin. Its `key` is told once."""
+        return await self._call(calls.create_key(name, tuple(scopes)))
+
+    async def keys(self, cursor: str | None = None, limit: int = 50) -> Page[ApiKey]:
+        return await self._call(calls.keys(cursor, limit))
+
+    async def revoke_key(self, key: ApiKey | str) -> None:
+        """It opens nothing from now on. By its id, or as `create_key` and `keys` gave it."""
+        await self._call(calls.revoke_key(key if isinstance(key, str) else key.id))
+
     # ── inference ────────────────────────────────────────────────────────────
 
     async def infer(
@@ -240,7 +254,7 @@ class AsyncRLXClient:
         """One inference with tensors or scalars by name.
 
         `wait` is for how many seconds to come again while the service says that it can answer soon (503): a model that
-        is not loaded yet, a device that is full.
+        is not loaded yet, a device that is full, a caller that asks too often (429).
         """
         call = calls.infer(model, inputs, version, target, schedule_hint)
         end = time.monotonic() + wait
@@ -249,7 +263,7 @@ class AsyncRLXClient:
                 return await self._call(call)
             except RlxError as error:
                 left = end - time.monotonic()
-                if error.status != 503 or left <= 0:
+                if error.status not in BUSY or left <= 0:
                     raise
             await asyncio.sleep(min(_LOOK_AGAIN_S, left))
 

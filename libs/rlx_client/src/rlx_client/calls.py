@@ -14,6 +14,7 @@ import httpx
 from pydantic import BaseModel, TypeAdapter
 
 from rlx_client.inputs import as_tensors
+from rlx_wire.access import ApiKey, KeyRequest, NewApiKey, Scope
 from rlx_wire.api import (
     Artifact,
     CompileRequest,
@@ -143,6 +144,18 @@ def deployments() -> Call[tuple[Deployment, ...]]:
 
 def undeploy(name: str) -> Call[None]:
     return Call("DELETE", f"/v1/deployments/{name}", _nothing)
+
+
+def create_key(name: str, scopes: tuple[Scope, ...]) -> Call[NewApiKey]:
+    return Call("POST", "/v1/keys", _as(NewApiKey), body=KeyRequest(name=name, scopes=scopes))
+
+
+def keys(cursor: str | None, limit: int) -> Call[Page[ApiKey]]:
+    return Call("GET", "/v1/keys", _as(Page[ApiKey]), {"cursor": cursor, "limit": limit})
+
+
+def revoke_key(id: str) -> Call[None]:
+    return Call("DELETE", f"/v1/keys/{id}", _nothing)
 
 
 def metadata(model: str, version: str | int | None) -> Call[Signature]:

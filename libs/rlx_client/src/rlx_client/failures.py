@@ -11,7 +11,10 @@ from rlx_base.errors import ClusterError, RequestError, RlxError
 from rlx_client.timeouts import Timeouts
 from rlx_wire.problem import Problem
 
-__all__ = ["another_may_answer", "of_answer", "of_network"]
+__all__ = ["BUSY", "another_may_answer", "of_answer", "of_network"]
+
+BUSY: Final = frozenset({429, 503})
+"""Statuses after which it is worth asking the same again in a moment."""
 
 _ELSEWHERE: Final = frozenset({502, 503})
 

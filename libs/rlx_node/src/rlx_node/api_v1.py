@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from rlx_node.actor import Actor
 from rlx_node.bodies import json_body, time_for, unless_gone
 from rlx_node.peers import FORWARDED_HEADER
 from rlx_wire.inference import InferRequest, InferResponse
-from rlx_wire.nodes import NodeRecord, NodesView
+from rlx_wire.nodes import NodeId, NodeRecord, NodesView
 from rlx_wire.service.logs import current_request_id
+from rlx_wire.service.openapi import request_body
 
-__all__ = ["Held", "routes", "schema_of"]
+__all__ = ["Held", "routes"]
 
 routes = APIRouter(prefix="/v1", tags=["rlx"])
 
@@ -26,15 +27,10 @@ def _actor(request: Request) -> Actor:
 Held = Annotated[Actor, Depends(_actor)]
 
 
-def schema_of(body: type[InferRequest] | type[Any]) -> dict[str, Any]:
-    """The body's schema for the documentation; the route itself reads it as it streams in."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": body.model_json_schema()}}}}
-
-
-@routes.post("/infer", response_model=InferResponse, openapi_extra=schema_of(InferRequest))
+@routes.post("/infer", response_model=InferResponse, openapi_extra=request_body(InferRequest))
 async def infer(request: Request, actor: Held) -> Response:
     """One inference. The answer says where it ran, where its time went and why it ran there."""
-    asked = await json_body(request, InferRequest, actor.settings.runtime.max_request_bytes)
+    asked = await json_body(request, InferRequest)
     answer = await unless_gone(
         request,
         actor.dataplane.infer(
@@ -54,6 +50,10 @@ async def this_node(actor: Held) -> NodeRecord:
 
 
 @routes.get("/nodes")
-async def known_nodes(actor: Held) -> NodesView:
-    """The cluster as this node sees it."""
-    return actor.view.as_wire()
+async def known_nodes(
+    actor: Held,
+    cursor: Annotated[NodeId | None, Query(description="`next` of the page before")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> NodesView:
+    """The cluster as this node sees it: all of it, or a page by id."""
+    return actor.view.as_wire().page(cursor, limit)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from rlx_base.errors import RequestError
 from rlx_node.actor import VERSION, Actor
-from rlx_node.api_v1 import Held, schema_of
+from rlx_node.api_v1 import Held
 from rlx_node.bodies import json_body, time_for, unless_gone
 from rlx_node.models_v2 import config_of, metadata_of
 from rlx_node.peers import FORWARDED_HEADER
@@ -24,6 +24,7 @@ from rlx_wire.open_inference import (
     ServerMetadata,
 )
 from rlx_wire.service.logs import current_request_id
+from rlx_wire.service.openapi import request_body
 from rlx_wire.tensors import Tensor, dtype_of
 
 __all__ = ["health", "routes"]
@@ -41,18 +42,25 @@ def _version(request: Request) -> str | None:
 
 
 Version = Annotated[str | None, Depends(_version)]
+_VERSIONED: Final[dict[str, Any]] = {
+    "parameters": [
+        {"name": "version", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"}}
+    ]
+}
 
 
-@health.get("/live")
+@health.get("/live", response_class=Response)
 async def live() -> Response:
     """This process answers."""
     return Response()
 
 
-@health.get("/ready")
+@health.get("/ready", response_class=Response)
 async def ready(actor: Held) -> Response:
     """A live node that does not drain has a device that runs."""
-    return Response(status_code=200 if actor.ready else 503)
+    if not actor.ready:
+        raise RequestError("E416", why="no live node has a device that runs")
+    return Response()
 
 
 @routes.get("")
@@ -61,7 +69,7 @@ async def server_metadata() -> ServerMetadata:
 
 
 @routes.get("/models/{model}")
-@routes.get("/models/{model}/versions/{version}")
+@routes.get("/models/{model}/versions/{version}", openapi_extra=_VERSIONED)
 async def model_metadata(model: str, actor: Held, request: Request, version: Version) -> ModelMetadata:
     """Inputs and outputs; a symbolic dim is −1."""
     held = actor.holdings.manifest(model, version)
@@ -74,7 +82,7 @@ async def model_metadata(model: str, actor: Held, request: Request, version: Ver
 
 
 @routes.get("/models/{model}/ready")
-@routes.get("/models/{model}/versions/{version}/ready")
+@routes.get("/models/{model}/versions/{version}/ready", openapi_extra=_VERSIONED)
 async def model_ready(model: str, actor: Held, version: Version) -> ModelReady:
     """200 where the model can run now; 404 unknown, 503 not loaded yet."""
     _copies(actor, model, version)
@@ -82,7 +90,7 @@ async def model_ready(model: str, actor: Held, version: Version) -> ModelReady:
 
 
 @routes.get("/models/{model}/config")
-@routes.get("/models/{model}/versions/{version}/config")
+@routes.get("/models/{model}/versions/{version}/config", openapi_extra=_VERSIONED)
 async def model_config(model: str, actor: Held, request: Request, version: Version) -> dict[str, Any]:
     """The model's configuration as Triton's clients read it."""
     held = actor.holdings.manifest(model, version)
@@ -93,7 +101,7 @@ async def model_config(model: str, actor: Held, request: Request, version: Versi
 
 
 @routes.get("/models/{model}/stats")
-@routes.get("/models/{model}/versions/{version}/stats")
+@routes.get("/models/{model}/versions/{version}/stats", openapi_extra=_VERSIONED)
 async def model_statistics(model: str, actor: Held, version: Version) -> dict[str, Any]:
     """How the requests went that this actor answered, since it began."""
     versions = sorted({copy.version for copy in _copies(actor, model, version)}, key=int)
@@ -120,26 +128,32 @@ async def repository_index(actor: Held) -> list[RepositoryModel]:
     return sorted(ready + waiting, key=lambda row: (row.name, int(row.version)))
 
 
-@routes.post("/repository/models/{model}/load")
-@routes.post("/repository/models/{model}/unload")
+@routes.post("/repository/models/{model}/load", operation_id="load_model")
+@routes.post("/repository/models/{model}/unload", operation_id="unload_model")
 async def load_or_unload(model: str) -> None:
     """Which node holds what is a deployment's business."""
     hint = f"`rlx deploy {model}` says which nodes should hold it"
     raise RequestError("E420", what="loading and unloading by hand", hint=hint)
 
 
-@routes.post("/models/{model}/infer", response_model=InferResponseV2, openapi_extra=schema_of(InferRequestV2))
+@routes.post(
+    "/models/{model}/infer",
+    response_model=InferResponseV2,
+    openapi_extra=request_body(InferRequestV2),
+    operation_id="model_infer",
+)
 @routes.post(
     "/models/{model}/versions/{version}/infer",
     response_model=InferResponseV2,
-    openapi_extra=schema_of(InferRequestV2),
+    openapi_extra=request_body(InferRequestV2) | _VERSIONED,
+    operation_id="model_infer_of_version",
 )
 async def infer(model: str, actor: Held, request: Request, version: Version) -> Response:
     """One inference. `parameters.target` picks the target, `parameters.timeout` is in microseconds."""
     if "inference-header-content-length" in request.headers:
         hint = "send the tensors as JSON: `set_data_from_numpy(…, binary_data=False)`"
         raise RequestError("E420", what="the binary tensor extension", hint=hint)
-    asked = await json_body(request, InferRequestV2, actor.settings.runtime.max_request_bytes)
+    asked = await json_body(request, InferRequestV2)
     seconds = time_for(request, actor.settings.network.latency_budget_ms)
     timeout_us = asked.parameters.get("timeout")
     if isinstance(timeout_us, int) and 0 < timeout_us < seconds * 1e6:

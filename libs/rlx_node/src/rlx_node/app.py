@@ -18,8 +18,12 @@ from rlx_node.devices import capabilities, devices
 from rlx_node.holdings import DeviceExecutor
 from rlx_node.settings import NodeSettings
 from rlx_runtime import Executor
-from rlx_wire.service.keys import RequireKey, bearer
+from rlx_wire.inference import InferRequest
+from rlx_wire.open_inference import InferRequestV2
+from rlx_wire.service.bodies import BodyLimit
+from rlx_wire.service.keys import RequireKey, bearer, is_health
 from rlx_wire.service.logs import RequestIds
+from rlx_wire.service.openapi import describe, unique_id
 from rlx_wire.service.problems import answer_problems
 
 __all__ = ["create_actor", "create_app"]
@@ -68,8 +72,17 @@ def create_app(actor: Actor, title: str = "RLX node") -> FastAPI:
         finally:
             await actor.close()
 
-    app = FastAPI(title=title, version=VERSION, lifespan=lifespan)
+    app = FastAPI(
+        title=title,
+        version=VERSION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        redoc_url=None,
+        generate_unique_id_function=unique_id,
+    )
     app.state.actor = actor
+    limit = actor.settings.runtime.max_request_bytes
+    app.add_middleware(BodyLimit, limit_of=lambda *_: (limit, "runtime.max_request_bytes"))
     app.add_middleware(RequireKey, key=actor.settings.key)
     app.add_middleware(RequestIds)
     answer_problems(app)
@@ -77,6 +90,7 @@ def create_app(actor: Actor, title: str = "RLX node") -> FastAPI:
     app.include_router(api_v2.health)
     app.include_router(api_v1.routes)
     app.include_router(api_v2.routes)
+    describe(app, is_open=is_health, bodies=(InferRequest, InferRequestV2))
     return app
 
 

@@ -1,4 +1,4 @@
-"""Reading requests: bounded while they stream in, parsed once, and dropped when the caller hangs up."""
+"""Reading requests: parsed once, and dropped when the caller hangs up. `BodyLimit` has bounded them by then."""
 
 from __future__ import annotations
 
@@ -13,29 +13,19 @@ from starlette.requests import ClientDisconnect, Request
 from rlx_base.errors import RequestError
 from rlx_node.peers import TIMEOUT_HEADER
 
-__all__ = ["json_body", "read_body", "time_for", "unless_gone"]
+__all__ = ["json_body", "time_for", "unless_gone"]
 
 Body = TypeVar("Body", bound=BaseModel)
 T = TypeVar("T")
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body. Raises E431 as soon as it is over `limit`, whatever its header promised."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise RequestError("E431", limit=f"{limit} bytes", setting="runtime.max_request_bytes")
-    return bytes(body)
-
-
-async def json_body(request: Request, schema: type[Body], limit: int) -> Body:
-    """The body as its schema says. Raises E431, E432, E433 (E419 on `/v2`)."""
+async def json_body(request: Request, schema: type[Body]) -> Body:
+    """The body as its schema says. Raises E432, E433 (E419 on `/v2`)."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind not in ("application/json", "application/octet-stream"):
         raise RequestError("E432", type=kind, expected="application/json")
     try:
-        return schema.model_validate_json(await read_body(request, limit))
+        return schema.model_validate_json(await request.body())
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
 

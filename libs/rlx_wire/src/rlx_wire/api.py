@@ -12,13 +12,14 @@
 | `POST /v1/jobs/{id}/cancel` | 200 `Job`, as often as one likes |
 | `GET /v1/artifacts[?model&version&target&cpu]`, `/{digest}` | `Page[Artifact]`, `Artifact` |
 | `GET /v1/artifacts/{digest}/bundle`, `/files/{file}` | the zip, one file of it |
-| `GET /v1/deployments[?version&wait]` | `DeploymentList`; held up to `wait` seconds while its version is `version` |
+| `GET /v1/deployments[?version&wait&cursor&limit]` | `DeploymentList`; held up to `wait` s while it is at `version` |
 | `PUT`, `GET`, `DELETE /v1/deployments/{name}` | `DeploymentRequest` → `Deployment`; 204 |
 | `POST /v1/profiles[?model&note]` | Chrome-trace JSON → 201 `Profile` |
 | `GET /v1/profiles`, `/{id}`, `/{id}/trace` | `Page[Profile]`, `Profile`, the JSON |
 | `POST /v1/session` | `SessionRequest` → 204 and a cookie, for the page |
 
-The routes for workers stand in `rlx_wire.jobs`. A digest is 64 lower-case hex digits of SHA-256.
+The routes for workers stand in `rlx_wire.jobs`, those for keys in `rlx_wire.access`. A digest is 64 lower-case hex
+digits of SHA-256.
 Requests refuse unknown members; answers may gain members, so a client ignores those it does not know.
 """
 
@@ -30,6 +31,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from rlx_wire.problem import Problem
+from rlx_wire.scalars import NUMBER, Flag, Table
 
 __all__ = [
     "Answer",
@@ -183,10 +185,10 @@ class Model(Answer):
 class JobOptions(Request):
     """What may change the generated code, besides program, target and CPU: part of a task's key."""
 
-    opt_level: int = Field(default=3, ge=0, le=3)
-    strict: bool = False
-    fallback_to_ddr: bool = False
-    dims: dict[Dim, Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(default={}, max_length=64)
+    opt_level: Annotated[int, Field(ge=0, le=3), NUMBER] = 3
+    strict: Flag = False
+    fallback_to_ddr: Flag = False
+    dims: Table[Dim, Annotated[int, Field(ge=0, le=2**31 - 1), NUMBER]] = Field(default={}, max_length=64)
     """The values of symbolic dimensions that are to be fixed."""
 
 
@@ -194,7 +196,7 @@ class CompileRequest(Request):
     """Compile a version (the latest, where none is named) for each target: `llvm`, `c`, `llvm:x86-64-v4` …"""
 
     model: Name
-    version: VersionNumber | None = None
+    version: Annotated[VersionNumber, NUMBER] | None = None
     targets: tuple[Target, ...] = Field(min_length=1, max_length=32)
     options: JobOptions = JobOptions()
 
@@ -208,7 +210,7 @@ class Progress(Answer):
     """How far an attempt is: the phase, and the share of the whole that is done."""
 
     phase: str = Field(pattern=r"^[^\x00-\x1f]{0,64}$")
-    fraction: float = Field(ge=0, le=1, allow_inf_nan=False)
+    fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NUMBER]
 
 
 class Attempt(Answer):
@@ -291,10 +293,10 @@ class DeploymentRequest(Request):
     """Which nodes should hold a model: `replicas` nodes whose labels match `node_selector` (0: all that match)."""
 
     model: Name
-    version: VersionNumber | None = None
+    version: Annotated[VersionNumber, NUMBER] | None = None
     targets: tuple[Target, ...] = Field(default=("llvm",), min_length=1, max_length=32)
-    replicas: int = Field(default=0, ge=0, le=10_000)
-    node_selector: dict[Label, Label] = Field(default={}, max_length=32)
+    replicas: Annotated[int, Field(ge=0, le=10_000), NUMBER] = 0
+    node_selector: Table[Label, Label] = Field(default={}, max_length=32)
 
 
 class DeployedArtifact(Answer):
@@ -322,10 +324,15 @@ class Deployment(Answer):
 
 
 class DeploymentList(Answer):
-    """All deployments; `version` rises with every change that a node could care about, artifacts included."""
+    """The deployments by name; `version` rises with every change that a node could care about, artifacts included.
+
+    All of them, or those of one page where a `limit` was given: `next` is then the cursor of the following one. Pages
+    belong together where their versions are the same.
+    """
 
     version: int
     items: tuple[Deployment, ...]
+    next: str | None = None
 
 
 # ── profiles and sessions ────────────────────────────────────────────────────

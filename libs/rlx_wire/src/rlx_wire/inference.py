@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from rlx_wire.scalars import Flag
 from rlx_wire.tensors import Tensor
 
 __all__ = [
@@ -30,7 +31,7 @@ class ScheduleHint(BaseModel):
 
     preferred_devices: tuple[str, ...] = ()
     output_location: str | None = None
-    required: bool = False
+    required: Flag = False
 
 
 class InferRequest(BaseModel):
@@ -41,7 +42,13 @@ class InferRequest(BaseModel):
     """
 
     # JSON has no NaN and no infinity. Where a request with Python's names for them is passed on, they stay.
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
+    model_config = ConfigDict(
+        extra="forbid",
+        ser_json_inf_nan="constants",
+        json_schema_extra={
+            "examples": [{"model": "m", "inputs": {"x": {"dtype": "float32", "shape": [1, 2], "data": [[1, 2]]}}}]
+        },
+    )
 
     model: str
     version: Version | None = None

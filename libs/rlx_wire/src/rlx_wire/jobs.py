@@ -23,6 +23,7 @@ from pydantic import Field, FiniteFloat, StringConstraints, model_validator
 
 from rlx_wire.api import Answer, Digest, JobOptions, Progress, Request, SourceFile
 from rlx_wire.problem import Problem
+from rlx_wire.scalars import NUMBER
 
 __all__ = [
     "COMPILE_TARGETS",
@@ -104,7 +105,7 @@ class Result(Request):
     outcome: Outcome
     artifact: Digest | None = None
     problem: Problem | None = None
-    seconds_by_phase: dict[str, FiniteFloat] = Field(default={}, max_length=256)
+    seconds_by_phase: dict[str, Annotated[FiniteFloat, NUMBER]] = Field(default={}, max_length=256)
 
     @model_validator(mode="after")
     def _says_why(self) -> Result:

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rlx_wire.scalars import NUMBER, Count, Flag
+
 __all__ = [
     "Addresses",
     "Capabilities",
@@ -44,10 +46,10 @@ class Device(_Wire):
     """
 
     kind: str
-    index: Annotated[int, Field(ge=0)]
+    index: Count
     name: str
-    memory_bytes: Annotated[int, Field(ge=0)] = 0
-    cores: Annotated[int, Field(ge=0)] = 0
+    memory_bytes: Count = 0
+    cores: Count = 0
     targets: tuple[str, ...] = ()
 
     @property
@@ -85,7 +87,7 @@ class LoadedModel(_Wire):
     target: str
     digest: str
     device: str
-    run_us: Annotated[int, Field(ge=0)] = 0
+    run_us: Count = 0
     """Measured time of one run on this device; 0 while none was measured."""
 
 
@@ -95,7 +97,7 @@ class NodeRegistration(_Wire):
     """
 
     id: NodeId
-    last_incarnation: Annotated[int, Field(ge=0)] = 0
+    last_incarnation: Count = 0
     addresses: Addresses
     capabilities: Capabilities
     devices: tuple[Device, ...] = ()
@@ -106,22 +108,22 @@ class NodeRegistered(_Wire):
     """The answer: the node's new life, and how often it should report."""
 
     id: NodeId
-    incarnation: Annotated[int, Field(ge=1)]
-    heartbeat_ms: Annotated[int, Field(gt=0)]
+    incarnation: Annotated[int, Field(ge=1, le=2**53), NUMBER]
+    heartbeat_ms: Annotated[int, Field(gt=0), NUMBER]
 
 
 class NodeStatus(_Wire):
     """`PUT /v1/nodes/{id}/status`: the level of a node now. `sequence` grows by one with every report."""
 
-    incarnation: Annotated[int, Field(ge=1)]
-    sequence: Annotated[int, Field(ge=1)]
-    queue_depth: Annotated[int, Field(ge=0)] = 0
-    running: Annotated[int, Field(ge=0)] = 0
-    memory_used_bytes: Annotated[int, Field(ge=0)] = 0
-    memory_bytes: Annotated[int, Field(ge=0)] = 0
-    utilisation: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    incarnation: Annotated[int, Field(ge=1, le=2**53), NUMBER]
+    sequence: Annotated[int, Field(ge=1, le=2**53), NUMBER]
+    queue_depth: Count = 0
+    running: Count = 0
+    memory_used_bytes: Count = 0
+    memory_bytes: Count = 0
+    utilisation: Annotated[float, Field(ge=0, le=1), NUMBER] = 0.0
     loaded: tuple[LoadedModel, ...] = ()
-    draining: bool = False
+    draining: Flag = False
 
 
 class NodeRecord(_Wire):
@@ -130,8 +132,8 @@ class NodeRecord(_Wire):
     """
 
     id: NodeId
-    incarnation: Annotated[int, Field(ge=1)]
-    sequence: Annotated[int, Field(ge=0)] = 0
+    incarnation: Annotated[int, Field(ge=1, le=2**53), NUMBER]
+    sequence: Count = 0
     addresses: Addresses
     capabilities: Capabilities
     devices: tuple[Device, ...] = ()
@@ -158,7 +160,7 @@ class NodeView(_Wire):
 
     record: NodeRecord
     liveness: Liveness
-    age_ms: Annotated[int, Field(ge=0)]
+    age_ms: Count
 
 
 class NodesView(_Wire):
@@ -168,6 +170,15 @@ class NodesView(_Wire):
     `epoch` names the life of the service that counts: versions of two epochs cannot be compared.
     """
 
-    version: Annotated[int, Field(ge=0)]
+    version: Count
     epoch: str
     nodes: tuple[NodeView, ...] = ()
+    next: NodeId | None = None
+    """Where a `limit` was given and more nodes follow: the cursor of the following page."""
+
+    def page(self, cursor: str | None, limit: int | None) -> NodesView:
+        """At most `limit` nodes (all, where None), by their ids, after the node `cursor`."""
+        nodes = sorted((n for n in self.nodes if cursor is None or n.record.id > cursor), key=lambda n: n.record.id)
+        more = limit is not None and len(nodes) > limit
+        shown = tuple(nodes[:limit])
+        return self.model_copy(update={"nodes": shown, "next": shown[-1].record.id if more else None})

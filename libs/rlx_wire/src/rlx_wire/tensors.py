@@ -9,19 +9,20 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from rlx_base.dtypes import DTYPES, of_numpy
 from rlx_base.errors import RequestError
+from rlx_wire.scalars import Count
 
 __all__ = ["DATATYPES", "Array", "Shape", "Tensor", "array_of", "datatype_of", "dtype_of"]
 
 Array = NDArray[np.generic]
-Shape = tuple[Annotated[int, Field(ge=0)], ...]
+Shape = tuple[Count, ...]
 
 DATATYPES: Final[dict[str, str]] = {
     "BOOL": "bool",

@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from rlx_base.errors import ClusterError
 from rlx_compile_api.broker import Broker
-from rlx_compile_api.doors import BodyLimit, Doors
+from rlx_compile_api.doors import Doors, is_open
 from rlx_compile_api.inspection import Inspector, Refused
 from rlx_compile_api.routes import (
     artifacts,
@@ -28,15 +28,20 @@ from rlx_compile_api.routes import (
     forwarding,
     health,
     jobs,
+    keys,
     models,
     profiles,
     session,
 )
 from rlx_compile_api.service import COMPILER_VERSION, Service
 from rlx_compile_api.settings import Settings
+from rlx_wire.inference import InferRequest
 from rlx_wire.problem import PROBLEM_MEDIA_TYPE
+from rlx_wire.service.bodies import BodyLimit
 from rlx_wire.service.logs import RequestIds, current_request_id
+from rlx_wire.service.openapi import describe, unique_id
 from rlx_wire.service.problems import answer_problems, problem_response
+from rlx_wire.service.rates import Rates
 
 __all__ = ["create_app", "page_in"]
 
@@ -71,20 +76,22 @@ def create_app(
         lifespan=lifespan,
         redirect_slashes=False,
         redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
+        generate_unique_id_function=unique_id,
     )
     app.state.service = service
     answer_problems(app)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(OperationalError, _database_down)
-    for part in (health, session, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
+    for part in (health, session, keys, models, jobs, attempts, artifacts, deployments, profiles, forwarding):
         app.include_router(part.router)
     if settings.web_folder is not None:
         page = StaticFiles(directory=page_in(settings.web_folder), html=True)
         app.mount("/", GZipMiddleware(page, compresslevel=6), name="web")
+    describe(app, is_open=is_open, schemes=("bearer", "header"), bodies=(InferRequest,))
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit_of=_limits(settings))
-    app.add_middleware(Doors, sessions=service.sessions)
+    rates = Rates(settings.requests_per_second, settings.request_burst)
+    app.add_middleware(Doors, keys=service.keys, sessions=service.sessions, rates=rates)
     app.add_middleware(RequestIds)
     return app
 

@@ -84,6 +84,9 @@ class BlobStore:
         """The file of a blob. Raises E533."""
         return _there(self._blob(digest), digest)
 
+    def has_blob(self, digest: str) -> bool:
+        return self._blob(digest).is_file()
+
     # ── bundles ──────────────────────────────────────────────────────────────
 
     def put_bundle(self, archive: Path, digest: str) -> Manifest:

@@ -1,129 +1,100 @@
-"""Who may ask, and how much they may send: two ASGI layers that stand before every route, known or unknown.
+"""Who may ask for what, and how often: an ASGI layer that stands before every route, known or unknown.
 
-They are layers and not dependencies of a route because a dependency runs after the body was read: a stranger would have
+It is a layer and not a dependency of a route because a dependency runs after the body was read: a stranger would have
 us read theirs first, and a new route could be added without the dependency.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import time
-from collections.abc import Callable
+import math
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
+from sqlalchemy.exc import OperationalError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rlx_base.errors import RequestError, RlxError
+from rlx_base.errors import ClusterError, RequestError, RlxError
+from rlx_compile_api.keys import ROOT, Caller, Keys
+from rlx_compile_api.scopes import scopes_for
+from rlx_compile_api.sessions import COOKIE, Sessions
 from rlx_wire.service.keys import foreign
 from rlx_wire.service.problems import problem_response
+from rlx_wire.service.rates import Rates
 
-__all__ = ["COOKIE", "BodyLimit", "Doors", "Sessions"]
+__all__ = ["Doors", "is_open"]
 
-COOKIE: Final = "rlx_session"
-_SESSION_SECONDS: Final = 12 * 3600
 _API: Final = ("/v1", "/v2", "/openapi.json", "/docs")
 # Whole paths: by a mere beginning, `/v2/health/../models/…` would pass, and be forwarded with the key of the service.
 _HEALTH: Final = frozenset({"/v1/health/live", "/v1/health/ready", "/v2/health/live", "/v2/health/ready"})
 
+# A worker that were told to wait would lose its attempt, and the work with it.
+_UNCOUNTED: Final = "/v1/tasks/"
 
-class Sessions:
-    """Cookies for the page: an end time, signed with the key. Nothing is stored; a changed key ends all of them."""
 
-    def __init__(self, key: str, clock: Callable[[], float] = time.time) -> None:
-        self._key = key
-        self._clock = clock
-
-    @property
-    def seconds(self) -> int:
-        return _SESSION_SECONDS
-
-    def knows(self, key: str) -> bool:
-        return hmac.compare_digest(key.encode(), self._key.encode())
-
-    def issue(self) -> str:
-        end = str(int(self._clock()) + _SESSION_SECONDS)
-        return f"{end}.{self._sign(end)}"
-
-    def admits(self, cookie: str) -> bool:
-        end, _, signature = cookie.partition(".")
-        genuine = hmac.compare_digest(signature.encode(), self._sign(end).encode())
-        return genuine and self._clock() < int(end)
-
-    def _sign(self, end: str) -> str:
-        return hmac.new(self._key.encode(), f"session {end}".encode(), hashlib.sha256).hexdigest()
+def is_open(method: str, path: str) -> bool:
+    """Whether a stranger may ask: for health, the static files, and the way to trade key for cookie."""
+    static = method in {"GET", "HEAD"} and not any(path == top or path.startswith(top + "/") for top in _API)
+    return static or path in _HEALTH or (method, path) == ("POST", "/v1/session")
 
 
 class Doors:
-    """Lets nobody without the key pass to anything but health, the static files, and the way to trade key for cookie.
+    """Lets nobody pass to what is not open to strangers without a key whose scopes fit, nor more often than agreed.
 
-    Without a key (`sessions` is None) the service is bound to loopback and open to this machine. A page of another site
-    in this machine's browser is not of this machine, so a foreign Host or Origin is refused.
+    Without a key in the settings (`sessions` is None) the service is bound to loopback and open to this machine. A page
+    of another site in this machine's browser is not of this machine, so a foreign Host or Origin is refused.
     """
 
-    def __init__(self, app: ASGIApp, sessions: Sessions | None) -> None:
+    def __init__(self, app: ASGIApp, keys: Keys, sessions: Sessions | None, rates: Rates) -> None:
         self._app = app
+        self._keys = keys
         self._sessions = sessions
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = self._refusal(scope["method"], scope["path"], Headers(scope=scope))
+            refusal = await self._refusal(scope, Headers(scope=scope))
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, method: str, path: str, headers: Headers) -> RlxError | None:
-        if self._sessions is None:
-            return foreign(headers)
-        static = method in {"GET", "HEAD"} and not any(path == top or path.startswith(top + "/") for top in _API)
-        if static or path in _HEALTH or (method, path) == ("POST", "/v1/session"):
+    async def _refusal(self, scope: Scope, headers: Headers) -> RlxError | None:
+        method, path = scope["method"], scope["path"]
+        if self._sessions is None and (strange := foreign(headers)):
+            return strange
+        if is_open(method, path) and path != "/v1/session":
             return None
-        return None if self._admits(self._sessions, headers) else RequestError("E418")
+        try:
+            caller = ROOT if self._sessions is None else await self._caller(self._sessions, headers)
+        except OperationalError as error:
+            return ClusterError("E535", reason=str(error.orig))
+        address = scope["client"][0] if scope.get("client") else "unknown"
+        known_by = address if caller is None or self._sessions is None else caller.id
+        if not path.startswith(_UNCOUNTED) and (seconds := self._rates.wait(known_by)) > 0:
+            return RequestError("E441", rate=self._rates.per_second, seconds=math.ceil(seconds))
+        if is_open(method, path):
+            return None
+        if caller is None:
+            return RequestError("E418")
+        needed = scopes_for(method, path)
+        if not caller.may(needed):
+            has = " and ".join(sorted(caller.scopes))
+            return RequestError("E440", has=has, needs=" or ".join(sorted(needed | {"admin"})))
+        return None
 
-    def _admits(self, sessions: Sessions, headers: Headers) -> bool:
+    async def _caller(self, sessions: Sessions, headers: Headers) -> Caller | None:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and sessions.knows(bearer.strip()):
-            return True
-        if sessions.knows(headers.get("x-api-key", "")):
-            return True
+        given = [headers["x-api-key"]] if "x-api-key" in headers else []
+        if scheme.lower() == "bearer":
+            given.append(bearer.strip())
+        for key in given:
+            if caller := await run_in_threadpool(self._keys.caller, key):
+                return caller
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
         except CookieError:
-            return False
-        return cookie is not None and sessions.admits(cookie.value)
-
-
-class BodyLimit:
-    """Counts the body while it streams in, and ends it with E431 where it grows over the limit of its route.
-
-    `limit_of` gives for method and path the limit and the name of the setting that raises it.
-    """
-
-    def __init__(self, app: ASGIApp, limit_of: Callable[[str, str], tuple[int, str]]) -> None:
-        self._app = app
-        self._limit_of = limit_of
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        limit, setting = self._limit_of(scope["method"], scope["path"])
-        too_large = RequestError("E431", limit=f"{limit} bytes", setting=setting)
-        declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared) > limit:
-            await problem_response(too_large)(scope, receive, send)
-            return
-        received = 0
-
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > limit:
-                raise too_large
-            return message
-
-        await self._app(scope, counted, send)
+            return None
+        id = None if cookie is None else sessions.key_of(cookie.value)
+        return None if id is None else await run_in_threadpool(self._keys.known, id)

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from rlx_wire.cpu import LEVELS
 from rlx_wire.nodes import NodesView
-from rlx_wire.service.keys import bearer
 
 __all__ = ["CpuChoice", "common_level", "levels_from_gss"]
 
@@ -28,15 +27,14 @@ def common_level(levels: Iterable[str]) -> str | None:
     return max(fitting, key=lambda one: len(one.features)).name if fitting else None
 
 
-def levels_from_gss(url: str, key: str | None, fallback: str) -> CpuChoice:
+def levels_from_gss(gss: httpx.Client, fallback: str) -> CpuChoice:
     """Asks the GSS for its nodes each time; while it does not answer, or knows none, the answer is `fallback`."""
-    client = httpx.Client(base_url=url, headers=bearer(key), timeout=1.0)
 
     def choose() -> str:
         try:
-            view = NodesView.model_validate_json(client.get("/v1/nodes").raise_for_status().content)
+            view = NodesView.model_validate_json(gss.get("/v1/nodes").raise_for_status().content)
         except (httpx.HTTPError, ValidationError) as error:
-            log.warning("the GSS at %s was not asked for CPUs: %s", url, error)
+            log.warning("the GSS at %s was not asked for CPUs: %s", gss.base_url, error)
             return fallback
         runners = (node.record for node in view.nodes if node.liveness != "down" and node.record.runs)
         return common_level(node.capabilities.cpu for node in runners) or fallback

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated
 
+import httpx
 from fastapi import Depends, Request
 
 from rlx_cluster.jobs import Policy
@@ -18,16 +19,18 @@ from rlx_compile_api.bell import Bell
 from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.broker import Broker, CeleryBroker
 from rlx_compile_api.database import Database
-from rlx_compile_api.doors import Sessions
 from rlx_compile_api.inspection import ChildInspector, Inspector
+from rlx_compile_api.keys import Keys
 from rlx_compile_api.levels import levels_from_gss
 from rlx_compile_api.orchestration import Orchestration
 from rlx_compile_api.profiles import Profiles
 from rlx_compile_api.publisher import Publisher
 from rlx_compile_api.reconciler import Reconciler
+from rlx_compile_api.sessions import Sessions
 from rlx_compile_api.settings import Settings
 from rlx_compile_api.submission import Submission
 from rlx_compile_api.uploads import Programs, Uploads
+from rlx_wire.service.keys import bearer
 
 __all__ = ["COMPILER_VERSION", "Held", "Service"]
 
@@ -53,7 +56,9 @@ class Service:
     upload: Uploads
     program: Programs
     keep_profile: Profiles
+    keys: Keys
     sessions: Sessions | None
+    gss: httpx.Client
 
     @classmethod
     def build(
@@ -79,8 +84,8 @@ class Service:
         def fallback() -> str:
             return settings.fallback_cpu
 
-        gss = settings.gss_url
-        choose = levels_from_gss(gss, settings.key, settings.fallback_cpu) if gss else fallback
+        gss = httpx.Client(base_url=settings.gss_url or "", headers=bearer(settings.key), timeout=1.0)
+        choose = levels_from_gss(gss, settings.fallback_cpu) if settings.gss_url else fallback
         inspector = inspector or ChildInspector(settings.inspect_seconds, settings.inspect_bytes)
         return cls(
             settings=settings,
@@ -102,7 +107,9 @@ class Service:
             upload=Uploads(database, blobs, inspector, clock),
             program=Programs(database, blobs, inspector),
             keep_profile=Profiles(database, blobs, clock),
+            keys=Keys(database, settings.key, clock),
             sessions=Sessions(settings.key) if settings.key is not None else None,
+            gss=gss,
         )
 
     @contextmanager
@@ -123,6 +130,7 @@ class Service:
             self.publisher.stop()
             for thread in threads:
                 thread.join()
+            self.gss.close()
             self.broker.close()
             self.database.close()
 

@@ -33,6 +33,8 @@ class Settings(ServiceSettings):
     reconcile_seconds: float = Field(0.5, gt=0, description="how often lost attempts and messages are looked for")
     republish_seconds: float = Field(2.0, gt=0, description="age of a message before it can count as lost")
 
+    requests_per_second: float = Field(1000.0, ge=0, description="from one caller; 0: as many as they like")
+    request_burst: int = Field(2000, ge=1, description="requests that one caller may send at once")
     max_body_bytes: int = Field(_MIB, gt=0, description="limit of a JSON body")
     max_upload_bytes: int = Field(4096 * _MIB, gt=0, description="limit of a model or an artifact")
     max_profile_bytes: int = Field(64 * _MIB, gt=0, description="limit of a profile")

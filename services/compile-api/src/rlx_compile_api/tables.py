@@ -18,6 +18,7 @@ __all__ = [
     "EventRow",
     "JobRow",
     "JobTaskRow",
+    "KeyRow",
     "ModelRow",
     "OutboxRow",
     "ProfileRow",
@@ -197,4 +198,16 @@ class ProfileRow(SQLModel, table=True):
     bytes: int = Field(sa_type=BigInteger)
     model: str | None = Field(default=None, max_length=128)
     note: str | None = Field(default=None, max_length=1024)
+    created_at: float = Field(sa_type=Float(53))
+
+
+class KeyRow(SQLModel, table=True):
+    """An API key. `digest` is the SHA-256 of its secret, which is not stored."""
+
+    __tablename__ = "api_keys"
+
+    id: str = Field(primary_key=True, max_length=32)
+    name: str = Field(max_length=128)
+    scopes: list[Any] = Field(sa_column=Column(JSON, nullable=False))
+    digest: str = Field(max_length=64)
     created_at: float = Field(sa_type=Float(53))

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
@@ -15,8 +16,10 @@ from rlx_gss.registry import Registry
 from rlx_gss.settings import GssSettings
 from rlx_gss.store import NodeStore, RedisStore
 from rlx_wire.nodes import NodeId, NodeRegistered, NodeRegistration, NodeStatus, NodesView
-from rlx_wire.service.keys import RequireKey
+from rlx_wire.service.bodies import BodyLimit
+from rlx_wire.service.keys import RequireKey, is_health
 from rlx_wire.service.logs import RequestIds
+from rlx_wire.service.openapi import describe, unique_id
 from rlx_wire.service.problems import answer_problems
 
 __all__ = ["create_app"]
@@ -51,14 +54,15 @@ async def get_available_nodes(
     registry: Held,
     version: Annotated[int | None, Query(ge=0)] = None,
     epoch: str = "",
-    wait: Annotated[float, Query(ge=0, le=30)] = 0,
+    wait: Annotated[float, Query(ge=0, le=30, allow_inf_nan=False)] = 0,
+    cursor: Annotated[NodeId | None, Query(description="`next` of the page before")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> NodesView:
-    """Who is there. With the `version` and `epoch` of the view one has, held up to `wait` seconds until it
-    changed.
+    """Who is there: all, or a page by id. With the `version` and `epoch` of the view one has, held up to `wait`
+    seconds until it changed.
     """
-    if version is None:
-        return registry.view()
-    return await registry.news(version, epoch, wait)
+    view = registry.view() if version is None else await registry.news(version, epoch, wait)
+    return view.page(cursor, limit)
 
 
 @routes.delete("/{node}", status_code=204)
@@ -67,8 +71,8 @@ async def remove_node(node: Node, registry: Held, incarnation: Annotated[int | N
     await registry.leave(node, incarnation)
 
 
-@health.get("/live", status_code=200)
-@health.get("/ready", status_code=200)
+@health.get("/live", response_class=Response, operation_id="live")
+@health.get("/ready", response_class=Response, operation_id="ready")
 async def healthy() -> Response:
     """This process answers. Without its Redis it does too: the view comes from the nodes."""
     return Response()
@@ -91,13 +95,22 @@ def create_app(
         await asyncio.gather(ticking, return_exceptions=True)
         await kept.close()
 
-    app = FastAPI(title="RLX Global State Service", version="0.1.0", lifespan=lifespan)
+    app = FastAPI(
+        title="RLX Global State Service",
+        version=version("rlx-gss"),
+        lifespan=lifespan,
+        redirect_slashes=False,
+        redoc_url=None,
+        generate_unique_id_function=unique_id,
+    )
     app.state.registry = registry
+    app.add_middleware(BodyLimit, limit_of=lambda *_: (settings.max_body_bytes, "max_body_bytes"))
     app.add_middleware(RequireKey, key=settings.key)
     app.add_middleware(RequestIds)
     answer_problems(app)
     app.include_router(health)
     app.include_router(routes)
+    describe(app, is_open=is_health)
     return app
 
 

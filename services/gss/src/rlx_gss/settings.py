@@ -15,3 +15,4 @@ class GssSettings(ServiceSettings):
     bind_addr: BindAddress = Field("127.0.0.1:9000", description="HOST:PORT to listen on")
     redis: str = Field("redis://127.0.0.1:6379/0", description="URL of this replica's own Redis")
     heartbeat_ms: int = Field(500, gt=0, description="how often a node reports")
+    max_body_bytes: int = Field(1 << 20, gt=0, description="limit of a registration or a status")

@@ -13,7 +13,7 @@ from rlx_base.errors import RequestError, RlxError
 from rlx_wire.service.problems import problem_response
 from rlx_wire.service.settings import is_loopback
 
-__all__ = ["RequireKey", "bearer", "foreign"]
+__all__ = ["RequireKey", "bearer", "foreign", "is_health"]
 
 _HEALTH: Final = frozenset({"/v2/health/live", "/v2/health/ready"})
 
@@ -31,7 +31,7 @@ class RequireKey:
         self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in _HEALTH:
+        if scope["type"] == "http" and not is_health(scope["method"], scope["path"]):
             refusal = self._refusal(Headers(scope=scope))
             if refusal is not None:
                 await problem_response(refusal)(scope, receive, send)
@@ -45,6 +45,11 @@ class RequireKey:
         # The comparison takes the same time wherever the keys differ.
         admitted = scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._key.encode())
         return None if admitted else RequestError("E418")
+
+
+def is_health(method: str, path: str) -> bool:
+    """What strangers may ask a node or the GSS."""
+    return path in _HEALTH
 
 
 def foreign(headers: Headers) -> RlxError | None:

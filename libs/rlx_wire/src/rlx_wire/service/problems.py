@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Mount
 
 from rlx_base.errors import InternalError, RequestError, RlxError
 from rlx_wire.problem import PROBLEM_MEDIA_TYPE, Problem, Violation
@@ -19,6 +20,7 @@ from rlx_wire.service.logs import current_request_id
 __all__ = ["RETRY_AFTER_SECONDS", "answer_problems", "problem_response", "violations_of"]
 
 RETRY_AFTER_SECONDS: Final = 1
+_METHODS: Final = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _log = logging.getLogger("rlx.problems")
 
 
@@ -27,8 +29,8 @@ def problem_response(error: RlxError, violations: tuple[Violation, ...] = ()) ->
     problem = Problem.of(error, violations=violations)
     body = problem.model_copy(update={"request_id": current_request_id()}).body()
     headers = {}
-    if error.status == 503:
-        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    if error.status in {429, 503}:
+        headers["Retry-After"] = str(error.fields.get("seconds", RETRY_AFTER_SECONDS))
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(body, error.status, headers, PROBLEM_MEDIA_TYPE)
@@ -37,6 +39,17 @@ def problem_response(error: RlxError, violations: tuple[Violation, ...] = ()) ->
 def violations_of(errors: Sequence[Any]) -> tuple[Violation, ...]:
     """What pydantic found, as the wire says it."""
     return tuple(Violation(field=".".join(map(str, e["loc"])), message=e["msg"]) for e in errors)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods that the request's path takes, over all of its routes: Starlette knows those of the first alone."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+
+    def takes(method: str) -> bool:
+        return any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+
+    # What no route takes is a static file.
+    return [method for method in _METHODS if takes(method)] or ["GET", "HEAD"]
 
 
 def answer_problems(app: FastAPI) -> None:
@@ -65,7 +78,7 @@ def answer_problems(app: FastAPI) -> None:
             return problem_response(RequestError("E422", what=f"route {request.method} {request.url.path}"))
         if error.status_code == 405:
             response = problem_response(RequestError("E439", method=request.method))
-            response.headers.update(error.headers or {})
+            response.headers["Allow"] = ", ".join(_methods(request))
             return response
         return problem_response(RequestError("E419", what=str(error.detail)))
 

@@ -10,6 +10,7 @@ from sqlmodel import Session, col, select
 from rlx_base.errors import RequestError
 from rlx_compile_api.repository.artifacts import artifacts_for
 from rlx_compile_api.repository.models import get_version
+from rlx_compile_api.repository.paging import decode_cursor, encode_cursor
 from rlx_compile_api.tables import DeploymentRow, RevisionRow
 from rlx_wire.api import DeployedArtifact, Deployment, DeploymentList, DeploymentRequest
 
@@ -52,12 +53,18 @@ def remove_deployment(session: Session, name: str) -> None:
     deployments_changed(session)
 
 
-def list_deployments(session: Session) -> DeploymentList:
+def list_deployments(session: Session, cursor: str | None = None, limit: int | None = None) -> DeploymentList:
+    """By name, at most `limit` of them after `cursor`. Raises E435."""
     # The counter is read first: a change in between makes a client ask once more, never once too few.
     revision = session.get(RevisionRow, _REVISION)
-    rows = session.exec(select(DeploymentRow).order_by(col(DeploymentRow.name))).all()
-    items = tuple(_deployment(session, row) for row in rows)
-    return DeploymentList(version=revision.value if revision else 0, items=items)
+    query = select(DeploymentRow).order_by(col(DeploymentRow.name))
+    if cursor is not None:
+        query = query.where(col(DeploymentRow.name) > decode_cursor(cursor, [col(DeploymentRow.name)])[0])
+    rows = session.exec(query if limit is None else query.limit(limit + 1)).all()
+    more = limit is not None and len(rows) > limit
+    items = tuple(_deployment(session, row) for row in rows[:limit])
+    following = encode_cursor([items[-1].name]) if more else None
+    return DeploymentList(version=revision.value if revision else 0, items=items, next=following)
 
 
 def deployments_changed(session: Session) -> None:

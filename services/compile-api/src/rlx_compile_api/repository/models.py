@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from sqlalchemy import String, cast
 from sqlmodel import Session, col, func, select
 
 from rlx_base.errors import RequestError
@@ -12,7 +13,7 @@ from rlx_compile_api.repository.paging import page
 from rlx_compile_api.tables import ModelRow, VersionRow
 from rlx_wire.api import Model, ModelVersion, Page, SourceFile, TensorInfo
 
-__all__ = ["add_version", "get_model", "get_version", "list_models", "list_versions"]
+__all__ = ["add_version", "check_source", "get_model", "get_version", "list_models", "list_versions"]
 
 
 def add_version(
@@ -66,6 +67,13 @@ def get_model(session: Session, name: str) -> Model:
     if row is None:
         raise RequestError("E430", what=f"model {name!r}", hint="`rlx models` lists the models")
     return _model(session, row)
+
+
+def check_source(session: Session, digest: str) -> None:
+    """Raises E430 where no version has a file of this digest."""
+    known = select(VersionRow.model).where(cast(VersionRow.source, String).contains(digest)).limit(1)
+    if session.exec(known).first() is None:
+        raise RequestError("E430", what=f"source {digest}", hint="a version lists the files of its source")
 
 
 def list_models(session: Session, cursor: str | None, limit: int) -> Page[Model]:

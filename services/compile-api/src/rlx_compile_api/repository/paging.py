@@ -14,7 +14,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from rlx_base.errors import RequestError
 from rlx_wire.api import Page
 
-__all__ = ["page"]
+__all__ = ["decode_cursor", "encode_cursor", "page"]
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
@@ -30,18 +30,20 @@ def page(
 ) -> Page[Item]:
     """At most `limit` rows after `cursor`, by falling `keys` (columns that together name a row). Raises E435."""
     if cursor is not None:
-        query = query.where(tuple_(*keys) < tuple_(*_decode(cursor, keys)))
+        query = query.where(tuple_(*keys) < tuple_(*decode_cursor(cursor, keys)))
     rows = session.exec(query.order_by(*(key.desc() for key in keys)).limit(limit + 1)).all()
     more = len(rows) > limit
-    following = _encode([getattr(rows[limit - 1], key.key) for key in keys]) if more else None
+    following = encode_cursor([getattr(rows[limit - 1], key.key) for key in keys]) if more else None
     return Page(items=tuple(show(row) for row in rows[:limit]), next=following)
 
 
-def _encode(values: list[Any]) -> str:
+def encode_cursor(values: list[Any]) -> str:
+    """The cursor after a row with these values."""
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
-def _decode(cursor: str, keys: Sequence[Any]) -> list[Any]:
+def decode_cursor(cursor: str, keys: Sequence[Any]) -> list[Any]:
+    """The values of the columns `keys` that a cursor names. Raises E435."""
     try:
         values = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
     except ValueError:

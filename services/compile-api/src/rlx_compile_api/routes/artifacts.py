@@ -13,6 +13,7 @@ from rlx_compile_api.repository import artifacts
 from rlx_compile_api.routes.parameters import Cursor, DigestPath, Limit
 from rlx_compile_api.service import Held
 from rlx_wire.api import Artifact, Name, Page, VersionNumber
+from rlx_wire.service.openapi import file
 
 __all__ = ["router"]
 
@@ -51,7 +52,11 @@ def get_artifact(service: Held, digest: DigestPath) -> Artifact:
     return service.database.read(lambda session: artifacts.get_artifact(session, digest))
 
 
-@router.get("/{digest}/bundle", response_class=FileResponse)
+@router.get(
+    "/{digest}/bundle",
+    response_class=FileResponse,
+    responses=file("application/zip", "The bundle.", _304="It is the one that the caller has."),
+)
 def get_bundle(service: Held, digest: DigestPath, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """The bundle as a zip. Its content can never change, so its digest is its ETag."""
     get_artifact(service, digest)

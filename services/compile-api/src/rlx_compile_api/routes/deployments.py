@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 
 from rlx_compile_api.repository import deployments
-from rlx_compile_api.routes.parameters import NamePath
+from rlx_compile_api.routes.parameters import Cursor, NamePath
 from rlx_compile_api.service import Held
 from rlx_wire.api import Deployment, DeploymentList, DeploymentRequest
 
@@ -23,13 +23,17 @@ async def list_deployments(
     service: Held,
     version: Annotated[int | None, Query(ge=0)] = None,
     wait: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)] = 0,
+    cursor: Cursor = None,
+    limit: Annotated[int | None, Query(ge=1, le=200)] = None,
 ) -> DeploymentList:
-    """All of them, with their artifacts; where `version` is what they are at, held up to `wait` seconds."""
+    """All of them, or a page, with their artifacts; where `version` is what they are at, held up to `wait` seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + wait
     with service.bell.listen() as listener:
         while True:
-            listed = await run_in_threadpool(service.database.read, deployments.list_deployments)
+            listed = await run_in_threadpool(
+                service.database.read, lambda session: deployments.list_deployments(session, cursor, limit)
+            )
             left = end - loop.time()
             if version != listed.version or left <= 0 or service.bell.closed:
                 return listed

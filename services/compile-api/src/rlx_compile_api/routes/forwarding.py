@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import httpx
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from rlx_base.errors import ClusterError, RequestError
 from rlx_compile_api.service import Held, Service
-from rlx_wire.inference import InferResponse
-from rlx_wire.nodes import NodesView
+from rlx_wire.inference import InferRequest, InferResponse
+from rlx_wire.nodes import NodeId, NodesView
 from rlx_wire.service.keys import bearer
 from rlx_wire.service.logs import REQUEST_ID_HEADER, current_request_id
+from rlx_wire.service.openapi import request_body
 
 __all__ = ["router"]
 
@@ -31,32 +32,38 @@ _OURS: Final = frozenset(
 )
 
 
-@router.get("/v2", response_class=StreamingResponse)
+# `/v2` is described where it is answered, by the node's own `openapi.json`.
+@router.get("/v2", include_in_schema=False)
 async def server_metadata(service: Held, request: Request) -> Response:
     """The scheduler's metadata."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.get("/v2/{path:path}", response_class=StreamingResponse)
+@router.get("/v2/{path:path}", include_in_schema=False)
 async def ask_scheduler(service: Held, request: Request) -> Response:
     """The Open Inference Protocol's questions: health, models, statistics."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.post("/v2/{path:path}", response_class=StreamingResponse)
+@router.post("/v2/{path:path}", include_in_schema=False)
 async def post_to_scheduler(service: Held, request: Request) -> Response:
     """The Open Inference Protocol's inference and repository."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.post("/v1/infer", response_class=StreamingResponse, responses={200: {"model": InferResponse}})
+@router.post("/v1/infer", response_model=InferResponse, openapi_extra=request_body(InferRequest))
 async def infer(service: Held, request: Request) -> Response:
     """One inference."""
     return await _forward(service, request, service.settings.scheduler_url, "scheduler")
 
 
-@router.get("/v1/nodes", response_class=StreamingResponse, responses={200: {"model": NodesView}})
-async def list_nodes(service: Held, request: Request) -> Response:
+@router.get("/v1/nodes", response_model=NodesView)
+async def list_nodes(
+    service: Held,
+    request: Request,
+    cursor: Annotated[NodeId | None, Query()] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> Response:
     """The nodes, as the GSS sees them."""
     url = service.settings.gss_url
     if url is None:

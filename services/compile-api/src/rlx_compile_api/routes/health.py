@@ -16,14 +16,14 @@ __all__ = ["router"]
 router = APIRouter(tags=["health"])
 
 
-@router.get("/v1/health/live")
+@router.get("/v1/health/live", response_class=Response)
 @router.get("/v2/health/live", include_in_schema=False)
 async def live() -> Response:
     """This process answers."""
     return Response()
 
 
-@router.get("/v1/health/ready")
+@router.get("/v1/health/ready", response_class=Response)
 def ready(service: Held) -> Response:
     """It can take work. Redis need not be there: what is owed to it is sent later."""
     service.database.read(lambda session: session.connection().execute(text("SELECT 1")))

@@ -57,7 +57,14 @@ def cancel_job(service: Held, job: Id) -> Job:
     return service.database.read(lambda session: get_job(session, job))
 
 
-@router.get("/jobs/{job}/events", response_class=EventSourceResponse)
+@router.get(
+    "/jobs/{job}/events",
+    response_class=EventSourceResponse,
+    responses={
+        200: {"description": "Each event is a JobEvent.", "content": {"text/event-stream": {"schema": {}}}},
+        204: {"description": "It has ended, and all was told."},
+    },
+)
 async def follow_job(service: Held, job: Id, last_event_id: Annotated[int, Header(ge=0, le=2**31 - 1)] = 0) -> Response:
     """Its history as server-sent events, from the start or after `Last-Event-ID`, until the job ends.
 

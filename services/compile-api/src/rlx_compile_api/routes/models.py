@@ -11,6 +11,7 @@ from rlx_compile_api.repository import models
 from rlx_compile_api.routes.parameters import Cursor, DigestPath, Limit, NamePath, VersionPath
 from rlx_compile_api.service import Held
 from rlx_wire.api import Model, ModelVersion, Page, Program
+from rlx_wire.service.openapi import file
 
 __all__ = ["router"]
 
@@ -26,6 +27,7 @@ _UPLOAD: Final[dict[str, Any]] = {
                     "type": "object",
                     "properties": {"model": _FILE, "weights": {"type": "array", "items": _FILE}},
                     "required": ["model"],
+                    "additionalProperties": False,
                 }
             },
             "application/zip": {"schema": _FILE},
@@ -66,7 +68,12 @@ def get_program(service: Held, name: NamePath, version: VersionPath, response: R
     return program
 
 
-@router.post("/models/{name}/versions", status_code=201, openapi_extra=_UPLOAD)
+@router.post(
+    "/models/{name}/versions",
+    status_code=201,
+    openapi_extra=_UPLOAD,
+    responses={200: {"model": ModelVersion, "description": "This very program is a version already."}},
+)
 async def upload_version(service: Held, name: NamePath, request: Request, response: Response) -> ModelVersion:
     """A new version from `.rlx` and weights, or from an `.rlxz`; 200 where this very program is a version already."""
     version, new = await service.upload(name, request)
@@ -75,7 +82,14 @@ async def upload_version(service: Held, name: NamePath, request: Request, respon
     return version
 
 
-@router.get("/sources/{digest}", response_class=FileResponse)
+@router.get(
+    "/sources/{digest}",
+    response_class=FileResponse,
+    responses=file("application/octet-stream", "The file, as it was uploaded."),
+)
 def get_source(service: Held, digest: DigestPath) -> FileResponse:
     """A file of a version's source."""
+    if not service.blobs.has_blob(digest):
+        # Where a version promises the file, this raises nothing and the store's own error says that it was lost.
+        service.database.read(lambda session: models.check_source(session, digest))
     return FileResponse(service.blobs.blob(digest), media_type="application/octet-stream")

@@ -16,8 +16,12 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/profiles", tags=["profiles"])
 
+_LIST: Final[dict[str, Any]] = {"type": "array"}
+_EVENTS: Final[dict[str, Any]] = {
+    "anyOf": [_LIST, {"type": "object", "properties": {"traceEvents": _LIST}, "required": ["traceEvents"]}]
+}
 _TRACE: Final[dict[str, Any]] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _EVENTS}}}
 }
 
 
@@ -47,7 +51,11 @@ def get_profile(service: Held, profile: Id) -> Profile:
     return service.database.read(lambda session: profiles.get_profile(session, profile))
 
 
-@router.get("/{profile}/trace", response_class=FileResponse)
+@router.get(
+    "/{profile}/trace",
+    response_class=FileResponse,
+    responses={200: {"description": "A Chrome trace.", "content": {"application/json": {"schema": {}}}}},
+)
 def get_trace(service: Held, profile: Id) -> FileResponse:
     """The trace itself, as it came."""
     row = get_profile(service, profile)

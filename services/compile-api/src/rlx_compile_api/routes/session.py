@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from rlx_base.errors import RequestError
-from rlx_compile_api.doors import COOKIE
 from rlx_compile_api.service import Held
+from rlx_compile_api.sessions import COOKIE
 from rlx_wire.api import SessionRequest
 
 __all__ = ["router"]
@@ -15,15 +15,16 @@ router = APIRouter(prefix="/v1/session", tags=["session"])
 
 
 @router.post("", status_code=204)
-async def sign_in(given: SessionRequest, request: Request, service: Held) -> Response:
+def sign_in(given: SessionRequest, request: Request, service: Held) -> Response:
     """401 for a wrong key. Without a key there is nothing to sign in to, and all pass."""
     answer = Response(status_code=204)
     if service.sessions is not None:
-        if not service.sessions.knows(given.key):
+        caller = service.keys.caller(given.key)
+        if caller is None:
             raise RequestError("E418")
         answer.set_cookie(
             COOKIE,
-            service.sessions.issue(),
+            service.sessions.issue(caller.id),
             max_age=service.sessions.seconds,
             httponly=True,
             samesite="strict",
