@@ -55,7 +55,7 @@ class InferRequest(BaseModel):
     target: str | None = None
     inputs: dict[str, Tensor]
     schedule_hint: ScheduleHint | None = None
-    profile: bool = False
+    profile: Flag = False
     """Whether to time every kernel of this run and answer with the trace."""
 
 

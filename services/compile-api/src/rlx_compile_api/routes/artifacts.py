@@ -24,6 +24,7 @@ File = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$", descri
 _MEDIA_TYPES: Final = {".json": "application/json"} | dict.fromkeys(
     (".rlx", ".ll", ".c", ".h", ".cl", ".ptx"), "text/plain; charset=utf-8"
 )
+_KINDS: Final = ("application/json", "application/octet-stream", "text/plain")
 
 Word = Annotated[str | None, Query(pattern=r"^[a-z0-9][a-z0-9._+-]{0,63}$")]
 
@@ -66,7 +67,14 @@ def get_bundle(service: Held, digest: DigestPath, if_none_match: Annotated[str |
     return FileResponse(service.blobs.archive(digest), media_type="application/zip", headers=headers)
 
 
-@router.get("/{digest}/files/{file}", response_class=StreamingResponse)
+@router.get(
+    "/{digest}/files/{file}",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "The file, by its own type.", "content": {kind: {} for kind in _KINDS}},
+        304: {"description": "It is the one that the caller has."},
+    },
+)
 def get_file(
     service: Held, digest: DigestPath, file: File, if_none_match: Annotated[str | None, Header()] = None
 ) -> Response:
