@@ -293,6 +293,15 @@ def test_a_worker_of_another_version_or_with_a_wrong_key_does_nothing(world: Wor
     assert world.task(job)["attempts"] == []
 
 
+def test_a_key_for_workers_is_enough(world: World) -> None:
+    wanted = {"name": "worker", "scopes": ["worker"]}
+    key = world.client.post("/v1/keys", json=wanted).raise_for_status().json()["key"]
+    job, message = world.post()
+    settings = WorkerSettings(api_url=world.url, api_key=key, name="w")
+    AttemptRunner(settings, world.bundle, "0.1.0", world.folder).run(message)
+    assert world.task(job)["state"] == "succeeded"
+
+
 def test_a_source_that_was_changed_on_its_way_is_not_compiled(world: World) -> None:
     job, message = world.post()
     (blob,) = (path for path in (world.service.blobs.folder / "blobs").rglob("*") if path.is_file())
