@@ -117,8 +117,8 @@ def test_the_key_changes_with_all_that_the_bundle_depends_on() -> None:
 
 def test_errors_of_the_program_come_out_of_the_child_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "wrong.rlx"
-    path.write_text(TEXT.replace("rlx.tanh", "rlx.tahn"))
-    with pytest.raises(Exception, match=r"RLX-E1.*tahn.*did you mean 'tanh'") as raised:
+    path.write_text(TEXT.replace("rlx.tanh", "rlx.tannh"))
+    with pytest.raises(Exception, match=r"RLX-E1.*tannh.*did you mean 'tanh'") as raised:
         compile_source(path, CompileOptions(), tmp_path / "out")
     assert raised.value.at.line == 6  # type: ignore[attr-defined]
     path.write_text("import os")

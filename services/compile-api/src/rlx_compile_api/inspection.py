@@ -18,7 +18,7 @@ from rlx_wire.problem import Problem
 __all__ = ["ChildInspector", "Inspected", "Inspector", "Refused"]
 
 _ANSWER_LIMIT: Final = 32 << 20
-_NEEDED: Final = ("PATH", "PYTHONPATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+_NEEDED: Final = ("PATH", "PYTHONPATH", "HOME", "LANG")
 
 
 class Inspected(BaseModel):

@@ -32,7 +32,8 @@ def compile_ir(text: str, triple: str, spec: TargetSpec, opt_level: int) -> Code
     """Parses, verifies and compiles a module of LLVM IR."""
     _initialize()
     try:
-        module = binding.parse_assembly(text)
+        # A context of its own: in a shared one, what earlier modules named would show in this one's bitcode.
+        module = binding.parse_assembly(text, context=binding.create_context())
         module.verify()
     except RuntimeError as error:
         raise CompileError("E205", tool="LLVM", caused_by=str(error).strip()) from None
