@@ -101,7 +101,7 @@ fuzz: setup ## every property test with many more examples, and ten times the ho
 	$(RUN) pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
 schemathesis: setup ## a hundred requests of every kind to every route, and sequences of them
-	RLX_SCHEMATHESIS_EXAMPLES=100 $(RUN) pytest --timeout=0 tests/contract/test_schemathesis.py
+	RLX_SCHEMATHESIS_EXAMPLES=100 $(RUN) pytest -m schemathesis --timeout=0 tests/contract
 
 openapi: setup ## the committed descriptions of the services, anew
 	$(RUN) rlx_compile_api.openapi > services/compile-api/openapi.json

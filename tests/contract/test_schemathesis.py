@@ -24,7 +24,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         yield started
 
 
-@pytest.mark.slow
+@pytest.mark.schemathesis
 @pytest.mark.timeout(0 if EXAMPLES > 10 else 300)
 @pytest.mark.parametrize("service", ["compile_api", "node", "gss"])
 def test_a_service_keeps_its_promises(running: Services, service: str, tmp_path: Path) -> None:
