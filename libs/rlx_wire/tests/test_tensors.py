@@ -89,7 +89,7 @@ def test_base64_that_does_not_fit_is_refused_by_name(dtype: str, b64: str) -> No
         Tensor(dtype=dtype, shape=(4,) if dtype == "bool" else (1,), b64=b64).array("x")
 
 
-@pytest.mark.parametrize(("shape", "b64"), [((0, 2**70), ""), ((2**62, 4, 0), ""), ((1,) * 65, "AAAAAA==")])
+@pytest.mark.parametrize(("shape", "b64"), [((2**52, 2**13, 0), ""), ((1,) * 65, "AAAAAA==")])
 def test_base64_of_a_shape_that_no_array_has_is_refused_by_name(shape: tuple[int, ...], b64: str) -> None:
     with pytest.raises(RequestError, match=r"RLX-E411.*'x'"):
         Tensor(dtype="float32", shape=shape, b64=b64).array("x")
