@@ -100,7 +100,7 @@ class Native:
 
 def load(program: Program, target: str = "llvm", cpu: str = "host", opt_level: int = 1) -> Native:
     """Compiles a program and maps it into this process."""
-    files = build_program(program, resolve(CompileOptions(target, opt_level, cpu)), opt_level)
+    files = build_program(program, resolve(CompileOptions(target, opt_level, cpu)), opt_level).files
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "librlx_kernel.so"
         path.write_bytes(files["librlx_kernel.so"])

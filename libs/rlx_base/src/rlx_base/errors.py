@@ -360,6 +360,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "{name} is not a profile: {why}",
         "`rlx infer --profile FILE` and `rlx run --profiling` write profiles",
     ),
+    (
+        "E312",
+        422,
+        "artifact rejected: nothing here runs bundles of target {target}: {why}",
+        "`rlx doctor` shows what is here; compile for a target that this machine runs, such as llvm",
+    ),
     # --- E4xx: requests
     ("E410", 400, "dtype {dtype!r} cannot be sent here", "one of {known}"),
     (

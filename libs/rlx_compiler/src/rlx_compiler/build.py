@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from rlx_compiler.loops.program import Program
-from rlx_compiler.targets import Resolved
+from rlx_compiler.targets import Built, Resolved
 
 __all__ = ["build_program"]
 
 
-def build_program(program: Program, resolved: Resolved, opt_level: int) -> Mapping[str, bytes]:
-    """The code files by name, among them the shared library. The scratch folder's name is in none of them."""
+def build_program(program: Program, resolved: Resolved, opt_level: int) -> Built:
+    """The code files by name, and what the target's tools say of them. The scratch folder's name is in none of them."""
     target, spec = resolved.target, resolved.spec
     sources = target.emit(program, spec)
     with tempfile.TemporaryDirectory(prefix="rlx-compile-") as scratch:

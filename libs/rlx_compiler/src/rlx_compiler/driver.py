@@ -39,18 +39,19 @@ def compile_module(
     phases.begin("lower")
     compiled = lower(module, resolved.spec, options)
     phases.begin("code")
-    code = build_program(compiled.program, resolved, options.opt_level)
+    built = build_program(compiled.program, resolved, options.opt_level)
     phases.begin("bundle")
+    report = {**compiled.report, "build": built.report} if built.report else compiled.report
     files: dict[str, bytes | Path] = {
-        **code,
+        **built.files,
         "rlx_kernel.h": header().encode(),
         "weights.bin": compiled.program.weights_blob(),
-        "report.json": canonical_json(compiled.report),
+        "report.json": canonical_json(report),
         "model.rlx": print_module(module).encode(),
     }
     digest = write_bundle(output, _manifest(module, compiled.program, resolved, options), files)
     phases.end()
-    return CompileResult(digest, output, read_manifest(output), compiled.report, phases.seconds)
+    return CompileResult(digest, output, read_manifest(output), report, phases.seconds)
 
 
 def _manifest(module: Module, program: Program, resolved: Resolved, options: CompileOptions) -> Manifest:

@@ -9,17 +9,13 @@ from collections.abc import Iterable
 from rlx_node.settings import DeviceSettings
 from rlx_runtime import team_size
 from rlx_runtime.devices import DetectedDevice, detect
+from rlx_runtime.runners import served_targets
 from rlx_wire.cpu import host_features, level_for
 from rlx_wire.nodes import Capabilities, Device
 
-__all__ = ["RUNS", "capabilities", "devices"]
+__all__ = ["capabilities", "devices"]
 
 _log = logging.getLogger("rlx.node")
-
-RUNS = {"cpu": ("c", "llvm")}
-"""The targets whose bundles a kind of device runs. Other devices are found and reported, and run nothing
-yet.
-"""
 
 
 def devices(
@@ -58,7 +54,7 @@ def _device(detected: DetectedDevice, declared: DeviceSettings | None) -> Device
         name=detected.name,
         memory_bytes=detected.memory,
         cores=team_size() if detected.type == "cpu" else 0,
-        targets=RUNS.get(detected.type, ()),
+        targets=served_targets(detected.type),
     )
     if declared is None:
         return device

@@ -45,7 +45,7 @@ class InProcessModel:
 
     @property
     def threads(self) -> int:
-        return self._program.team.size
+        return self._program.threads
 
     def run(self, inputs: Mapping[str, Any], *, cancel: Cancel | None = None) -> dict[str, Array]:
         """One inference. The outputs are new arrays.

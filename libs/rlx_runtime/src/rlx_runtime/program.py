@@ -1,7 +1,8 @@
-"""A bundle in this process: its code mapped, its weights mapped read-only, its workspace taken, ready to be called.
+"""A bundle that is loaded and ready to be called, whatever runs its code; and the loading of one.
 
-This is the level of addresses; `rlx_runtime.model` puts NumPy arrays on top of it, the executor shared
-memory.
+This is the level of addresses: `rlx_runtime.model` puts NumPy arrays on top of it, the executor shared memory. A
+runner (`rlx_runtime.runners`) makes a Program of a bundle: native code in this process, code for another machine in an
+emulator, kernels on a GPU.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -17,40 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx_base.errors import ArtifactError, InternalError, RequestError
-from rlx_runtime.host import LIBRARY, check_host
-from rlx_runtime.native import CLOCK, PARK, Library, aligned_zeros
+from rlx_runtime.host import check_host
 from rlx_runtime.team import ThreadTeam
-from rlx_wire.abi import (
-    ABI_VERSION,
-    RLX_BAD_CALL,
-    RLX_CANCELLED,
-    RLX_OK,
-    Call,
-    Trace,
-)
+from rlx_wire.abi import ABI_VERSION, RLX_BAD_CALL, RLX_CANCELLED, RLX_OK, Trace
 from rlx_wire.bundle import verify_bundle
-from rlx_wire.manifest import Manifest, NativeSegment
+from rlx_wire.manifest import Manifest
 
-__all__ = ["WEIGHTS", "Program", "load_program"]
+__all__ = ["WEIGHTS", "Cancel", "Program", "load_program", "map_weights"]
 
 WEIGHTS: Final = "weights.bin"
 
 Cancel = ctypes.c_int32
 
 
-class Program:
-    """Compiled code that can be called by one team. One call at a time: the workspace is one."""
+class Program(ABC):
+    """Loaded code. One call at a time: the workspace is one. A runner gives `_call` and `_release`."""
 
-    def __init__(self, manifest: Manifest, library: Library, weights: NDArray[np.uint8], team: ThreadTeam) -> None:
+    def __init__(self, manifest: Manifest, threads: int) -> None:
         self.manifest = manifest
-        self.team = team
-        self._library = library
-        self._weights = weights
-        self._entries = [
-            library.symbol(segment.symbol) for segment in manifest.launch_plan if isinstance(segment, NativeSegment)
-        ]
-        self._workspace = aligned_zeros(manifest.workspace_bytes)
-        self._barrier = team.barrier()
+        self.threads = threads
         self._turn = threading.Lock()
         self._closed = False
 
@@ -65,42 +52,19 @@ class Program:
     ) -> None:
         """Runs the launch plan once on memory that the caller owns.
 
-        All arguments but `cancel` are addresses: aligned, row-major, in manifest order. `trace` is 0 or has
-        room for `trace_rows` rows. Raises: E425 once `cancel` is non-zero; E305 when the code refuses this
-        ABI.
+        All arguments but `cancel` are addresses in this process: aligned, row-major, in manifest order. `trace` is 0
+        or has room for `trace_rows` rows; a runner that takes no times leaves them as they are. Raises: E425 once
+        `cancel` is non-zero; E305 when the code refuses this ABI.
         """
-        pointers_in = (ctypes.c_void_p * len(inputs))(*inputs)
-        pointers_out = (ctypes.c_void_p * len(outputs))(*outputs)
-        sizes = (ctypes.c_int64 * len(dims))(*dims)
         with self._turn:
             if self._closed:
                 raise RequestError("E414", model=self.manifest.model, why="it was closed")
-            calls = [
-                Call(
-                    size=ctypes.sizeof(Call),
-                    abi_version=ABI_VERSION,
-                    inputs=ctypes.addressof(pointers_in),
-                    outputs=ctypes.addressof(pointers_out),
-                    weights=self._weights.ctypes.data,
-                    workspace=self._workspace.ctypes.data,
-                    dims=ctypes.addressof(sizes) if dims else None,
-                    thread_index=index,
-                    thread_count=self.team.size,
-                    cancel=ctypes.addressof(cancel) if cancel is not None else None,
-                    barrier=ctypes.addressof(self._barrier),
-                    park=PARK,
-                    clock=CLOCK if trace else None,
-                    trace=trace or None,
-                )
-                for index in range(self.team.size)
-            ]
-            for entry in self._entries:
-                self._check(self.team.run(entry, calls))
+            self._check(self._call(inputs, outputs, dims, cancel, trace))
 
     @property
     def trace_rows(self) -> int:
         """How many rows one traced call writes."""
-        return len(self.manifest.kernels) * self.team.size
+        return len(self.manifest.kernels) * self.threads
 
     @property
     def trace_bytes(self) -> int:
@@ -109,12 +73,19 @@ class Program:
     def close(self) -> None:
         """Gives the memory and the code back, after the call that runs now. Idempotent."""
         with self._turn:
-            if self._closed:
-                return
-            self._closed = True
-            self._library.close()
-            # Unmapped with its last reference; an mmap cannot be closed under a view.
-            self._weights = self._workspace = np.empty(0, np.uint8)
+            if not self._closed:
+                self._closed = True
+                self._release()
+
+    @abstractmethod
+    def _call(
+        self, inputs: Sequence[int], outputs: Sequence[int], dims: Sequence[int], cancel: Cancel | None, trace: int
+    ) -> int:
+        """One run; gives what `rlx_main` returned, or RLX_CANCELLED or RLX_OK where there is no such function."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Gives back what the program holds. Called once."""
 
     def _check(self, status: int) -> None:
         if status == RLX_OK:
@@ -126,20 +97,17 @@ class Program:
         raise InternalError("E900", what=f"{self.manifest.model}: the compiled code answered {status}")
 
 
-def load_program(directory: Path, team: ThreadTeam, expected_digest: str | None = None) -> Program:
-    """Checks a bundle and maps it. Raises E301–E306, E309 or E310, each with what was expected and what was found."""
+def load_program(directory: Path, team: ThreadTeam, expected_digest: str | None = None, *, device: int = 0) -> Program:
+    """Checks a bundle and loads it on a device, by its number, of the kind that runs the bundle's target.
+
+    Raises E301–E306, E309, E310 or E312, each with what was expected and what was found.
+    """
     manifest = verify_bundle(directory, expected_digest)
-    check_host(manifest)
-    weights = _map_weights(directory, manifest)
-    library = Library(directory / LIBRARY)
-    try:
-        return Program(manifest, library, weights, team)
-    except BaseException:
-        library.close()
-        raise
+    return check_host(manifest).load(directory, manifest, team, device)
 
 
-def _map_weights(directory: Path, manifest: Manifest) -> NDArray[np.uint8]:
+def map_weights(directory: Path, manifest: Manifest) -> NDArray[np.uint8]:
+    """The bundle's weights, mapped read-only. Raises E310 unless they are as many bytes as the manifest says."""
     entry = manifest.files.get(WEIGHTS)
     size = entry.bytes if entry is not None else 0
     if size != manifest.weights_bytes:

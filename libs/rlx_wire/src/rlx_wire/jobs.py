@@ -26,7 +26,6 @@ from rlx_wire.problem import Problem
 from rlx_wire.scalars import NUMBER
 
 __all__ = [
-    "COMPILE_TARGETS",
     "COMPILE_TASK",
     "TOKEN_HEADER",
     "Assignment",
@@ -41,7 +40,6 @@ __all__ = [
 ]
 
 COMPILE_TASK: Final = "rlx.compile"
-COMPILE_TARGETS: Final = ("llvm", "c")
 TOKEN_HEADER: Final = "RLX-Attempt-Token"
 
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
@@ -15,8 +16,7 @@ from rlx_compile_api.repository.jobs import get_job
 from rlx_compile_api.repository.models import get_version
 from rlx_compile_api.tables import JobRow, TaskRow
 from rlx_wire.api import CompileRequest, Job, ModelVersion
-from rlx_wire.cpu import LEVELS
-from rlx_wire.jobs import COMPILE_TARGETS
+from rlx_wire.targets import TARGETS
 
 __all__ = ["Submission"]
 
@@ -122,19 +122,21 @@ class Submission:
 
 def _named(targets: tuple[str, ...], choose_cpu: CpuChoice) -> list[tuple[str, str]]:
     """Each target with its CPU, once. `host` is not a name: nobody here knows which host is meant."""
-    default: str | None = None
+    chosen: str | None = None
     named: dict[tuple[str, str], None] = {}
     for text in targets:
-        target, _, cpu = text.partition(":")
-        if target not in COMPILE_TARGETS:
-            near = difflib.get_close_matches(target, COMPILE_TARGETS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMPILE_TARGETS)}"
-            raise RequestError("E433", what=f"nothing compiles for target {target!r}", help=hint)
-        if cpu and cpu not in LEVELS:
-            near = difflib.get_close_matches(cpu, LEVELS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(LEVELS)}"
-            raise RequestError("E433", what=f"CPU {cpu!r} is not a named level", help=hint)
-        if not cpu:
-            cpu = default = default or choose_cpu()
-        named[target, cpu] = None
+        target, _, device = text.partition(":")
+        if target not in TARGETS:
+            raise RequestError("E433", what=f"nothing compiles for target {target!r}", help=_hint(target, TARGETS))
+        devices = TARGETS[target].devices
+        if device and device not in devices:
+            raise RequestError("E433", what=f"{target} has no {device!r}", help=_hint(device, devices))
+        if not device and (device := TARGETS[target].default or "") == "":
+            device = chosen = chosen or choose_cpu()
+        named[target, device] = None
     return list(named)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

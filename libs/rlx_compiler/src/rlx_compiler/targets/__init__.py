@@ -5,7 +5,17 @@ Adding a target is adding a file here that defines `TARGET`; nothing else has to
 
 from __future__ import annotations
 
-from rlx_compiler.targets.registry import Resolved, Target, find_target, resolve, target_names
+from rlx_compiler.targets.registry import Built, Resolved, Target, find_target, resolve, target_names, usable_targets
 from rlx_compiler.targets.spec import MemorySpace, TargetSpec
 
-__all__ = ["MemorySpace", "Resolved", "Target", "TargetSpec", "find_target", "resolve", "target_names"]
+__all__ = [
+    "Built",
+    "MemorySpace",
+    "Resolved",
+    "Target",
+    "TargetSpec",
+    "find_target",
+    "resolve",
+    "target_names",
+    "usable_targets",
+]

@@ -12,7 +12,7 @@ from rlx_compiler.emit import c_like
 from rlx_compiler.emit.c_like.dialect import C11
 from rlx_compiler.loops.program import Program
 from rlx_compiler.targets.cpu import X86_LEVELS, describe_x86
-from rlx_compiler.targets.registry import Target
+from rlx_compiler.targets.registry import Built, Target
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_compiler.toolchain import gcc
 
@@ -38,11 +38,11 @@ def _emit(program: Program, spec: TargetSpec) -> Mapping[str, str]:
     return c_like.emit(program, spec, C11, _ABOUT)
 
 
-def _build(sources: Mapping[str, str], spec: TargetSpec, opt_level: int, scratch: Path) -> Mapping[str, bytes]:
+def _build(sources: Mapping[str, str], spec: TargetSpec, opt_level: int, scratch: Path) -> Built:
     for name, text in sources.items():
         (scratch / name).write_text(text)
     library = link.shared_library([gcc.compile_c("kernel.c", scratch, spec, opt_level)], scratch)
-    return {link.LIBRARY: library, "kernel.c": sources["kernel.c"].encode()}
+    return Built({link.LIBRARY: library, "kernel.c": sources["kernel.c"].encode()})
 
 
 def _toolchain() -> Sequence[str]:

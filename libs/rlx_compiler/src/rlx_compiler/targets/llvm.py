@@ -9,7 +9,7 @@ from typing import Final
 from rlx_compiler import link
 from rlx_compiler.emit import llvm
 from rlx_compiler.targets.cpu import TRIPLE, describe_x86
-from rlx_compiler.targets.registry import Target
+from rlx_compiler.targets.registry import Built, Target
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_compiler.toolchain import llvm as codegen
 
@@ -22,11 +22,11 @@ def _describe(cpu: str) -> TargetSpec:
     return describe_x86("llvm", cpu, _LEVELS)
 
 
-def _build(sources: Mapping[str, str], spec: TargetSpec, opt_level: int, scratch: Path) -> Mapping[str, bytes]:
+def _build(sources: Mapping[str, str], spec: TargetSpec, opt_level: int, scratch: Path) -> Built:
     code = codegen.compile_ir(sources["kernel.ll"], TRIPLE, spec, opt_level)
     (scratch / "kernel.o").write_bytes(code.object)
     library = link.shared_library(["kernel.o"], scratch)
-    return {link.LIBRARY: library, "kernel.ll": sources["kernel.ll"].encode(), "kernel.bc": code.bitcode}
+    return Built({link.LIBRARY: library, "kernel.ll": sources["kernel.ll"].encode(), "kernel.bc": code.bitcode})
 
 
 def _toolchain() -> Sequence[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rlx_base.errors import CompileError
 from rlx_compiler.loops.program import Program
@@ -15,7 +16,16 @@ from rlx_compiler.options import CompileOptions
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.op import nearest
 
-__all__ = ["Resolved", "Target", "find_target", "resolve", "target_names"]
+__all__ = ["Built", "Resolved", "Target", "find_target", "resolve", "target_names", "usable_targets"]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a target makes of a program: the code files of the bundle by name (plain names, no folders), and what its
+    tools say of them (registers, spills, LUTs; nothing of time or place), which becomes `build` in the report."""
+
+    files: Mapping[str, bytes]
+    report: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class Target:
     name: str
     describe: Callable[[str], TargetSpec]
     emit: Callable[[Program, TargetSpec], Mapping[str, str]]
-    build: Callable[[Mapping[str, str], TargetSpec, int, Path], Mapping[str, bytes]]
+    build: Callable[[Mapping[str, str], TargetSpec, int, Path], Built]
     toolchain: Callable[[], Sequence[str]]
 
 
@@ -56,6 +66,19 @@ def _targets() -> Mapping[str, Target]:
 def target_names() -> list[str]:
     """The names of all targets, sorted."""
     return list(_targets())
+
+
+def usable_targets() -> tuple[str, ...]:
+    """The names of the targets whose tools are all here, sorted."""
+    return tuple(name for name, target in _targets().items() if _has_tools(target))
+
+
+def _has_tools(target: Target) -> bool:
+    try:
+        target.toolchain()
+    except CompileError:
+        return False
+    return True
 
 
 def find_target(name: str) -> Target:

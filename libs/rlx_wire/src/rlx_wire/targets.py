@@ -1,0 +1,44 @@
+"""The targets by name and the devices of each: what a job may ask for, before any compiler looks at it.
+
+A target is written `llvm`, or with the device that code is made for: `llvm:x86-64-v4`, `cuda:sm_90`. The compiler's own
+table of a target says what such a name means; here are the names alone, for the API, its clients and the queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rlx_wire.cpu import LEVELS
+
+__all__ = ["COMPILE_TARGETS", "TARGETS", "TargetNames"]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetNames:
+    """What may stand after a target's colon. `default` is taken where nothing does; None: what the nodes have."""
+
+    devices: tuple[str, ...]
+    default: str | None = None
+
+
+def _cpus(machine: str) -> tuple[str, ...]:
+    return tuple(level.name for level in LEVELS.values() if level.machine == machine)
+
+
+TARGETS: Final[Mapping[str, TargetNames]] = {
+    "llvm": TargetNames(_cpus("x86_64")),
+    "c": TargetNames(_cpus("x86_64")),
+    "aarch64": TargetNames(_cpus("aarch64"), "armv8-a"),
+    "riscv64": TargetNames(_cpus("riscv64"), "rv64gc"),
+    "wasm": TargetNames(("simd128",), "simd128"),
+    "opencl": TargetNames(("generic",), "generic"),
+    "vulkan": TargetNames(("generic",), "generic"),
+    "webgpu": TargetNames(("generic",), "generic"),
+    "cuda": TargetNames(("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"), "sm_80"),
+    "rocm": TargetNames(("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"), "gfx90a"),
+    "metal": TargetNames(("generic",), "generic"),
+    "fpga": TargetNames(("float32", "fixed16"), "float32"),
+}
+COMPILE_TARGETS: Final = tuple(TARGETS)
