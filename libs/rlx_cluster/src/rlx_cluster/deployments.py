@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rlx_wire.api import DeployedArtifact, Deployment
-from rlx_wire.cpu import LEVELS
 from rlx_wire.nodes import NodeRecord, NodeView
+from rlx_wire.targets import required_features
 
 __all__ = [
     "Action",
@@ -69,7 +69,7 @@ Action = Pull | Load | Unload
 def runs_on(target: str, node: NodeRecord) -> bool:
     """Whether a device of the node runs this target: `llvm:x86-64-v4` is the target `llvm` for a named CPU."""
     family, _, cpu = target.partition(":")
-    if cpu and not _has_cpu(cpu, node):
+    if cpu and not _has_cpu(family, cpu, node):
         return False
     return any(family in device.targets for device in node.devices)
 
@@ -82,8 +82,8 @@ def compiled(target: str, artifacts: Iterable[DeployedArtifact]) -> list[Deploye
 
 def fitting(target: str, artifacts: Iterable[DeployedArtifact], node: NodeRecord) -> DeployedArtifact | None:
     """Of the bundles of a target, the one for the strongest CPU that this node has; None: none yet."""
-    usable = [a for a in compiled(target, artifacts) if _has_cpu(a.cpu, node)]
-    return max(usable, key=lambda a: (len(LEVELS[a.cpu].features), a.digest), default=None)
+    usable = [a for a in compiled(target, artifacts) if _has_cpu(a.target, a.cpu, node)]
+    return max(usable, key=lambda a: (len(required_features(a.target, a.cpu) or ()), a.digest), default=None)
 
 
 def share(deployments: Iterable[Deployment], here: NodeRecord, nodes: Sequence[NodeView]) -> frozenset[Replica]:
@@ -154,6 +154,6 @@ def _weight(deployment: str, node: str) -> bytes:
     return hashlib.sha256(f"{deployment}\0{node}".encode()).digest()
 
 
-def _has_cpu(cpu: str, node: NodeRecord) -> bool:
-    level = LEVELS.get(cpu)
-    return level is not None and level.features <= node.capabilities.features
+def _has_cpu(target: str, cpu: str, node: NodeRecord) -> bool:
+    features = required_features(target, cpu)
+    return features is not None and features <= node.capabilities.features

@@ -12,7 +12,7 @@ from typing import Final
 
 from rlx_wire.cpu import LEVELS
 
-__all__ = ["COMPILE_TARGETS", "TARGETS", "TargetNames"]
+__all__ = ["COMPILE_TARGETS", "TARGETS", "TargetNames", "required_features"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +42,10 @@ TARGETS: Final[Mapping[str, TargetNames]] = {
     "fpga": TargetNames(("float32", "fixed16"), "float32"),
 }
 COMPILE_TARGETS: Final = tuple(TARGETS)
+
+
+def required_features(target: str, device: str) -> frozenset[str] | None:
+    """The CPU features that code for a device needs: none for what is no CPU. None for a name that is not known."""
+    if device in LEVELS:
+        return LEVELS[device].features
+    return frozenset() if target in TARGETS and device in TARGETS[target].devices else None
