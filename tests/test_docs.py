@@ -1,4 +1,4 @@
-"""Every snippet of the documentation is run, page by page, each page in a folder of its own.
+"""Every snippet of the documentation and of the README is run, page by page, each page in a folder of its own.
 
 `rlx` is parsed; with `title="FILE"` any snippet is written there; with `error="CODE"` it must fail so. `bash` is run,
 `bash background` runs until the page ends; `python` sees what the page's Python before it did.
@@ -27,7 +27,7 @@ from rlx_ir import verify
 from rlx_ir.text import parse
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<kind>\w+)(?P<options>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 STARTED = re.compile(r"RLX Runtime started|RLX is up")
 
@@ -141,6 +141,7 @@ def test_every_snippet_runs(page: Path, tmp_path: Path) -> None:
     if any("curl" in snippet.body for snippet in snippets(page)) and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "examples").symlink_to(ROOT / "examples")
     with ExitStack() as stack:
         place = Page(tmp_path / "page", stack)
         for snippet in snippets(page):
