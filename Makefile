@@ -14,7 +14,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz schemathesis openapi lock \
-	demo up bench conformance docs web web-test clean
+	demo up bench bench-readme conformance docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,8 +114,11 @@ demo: setup models ## the stack on this machine classifies real photos on two ta
 up: setup ## the stack on this machine, until Ctrl-C (UP="--data DIR --port-base 18000" …)
 	$(BIN)/rlx up $(UP)
 
-bench: setup models ## RLX beside onnxruntime on EfficientNet-Lite0, one thread (BENCH="--rounds 30" …)
-	$(RUN) benchmarks.paired $(BENCH)
+bench: setup models ## RLX beside onnxruntime and OpenVINO on six networks (BENCH="--networks minilm --threads 1" …)
+	$(RUN) benchmarks $(BENCH)
+
+bench-readme: setup ## the last `make bench` as the table in README.md
+	$(RUN) benchmarks --readme
 
 conformance: setup ## ONNX's own backend tests, interpreted and compiled (CONFORMANCE="--suite node --match conv" …)
 	$(RUN) tests.conformance $(CONFORMANCE)

@@ -1,13 +1,16 @@
-"""What one core can do at most: single-precision multiply-adds in registers, as gcc makes them for this machine.
+"""What the processor can do at most: single-precision multiply-adds in registers, as gcc makes them for this machine.
 
 A share of the peak taken in the same minutes says more than GFLOP/s: machines throttle, and neighbours come and go.
+With several threads it says how well this machine scales at all: nothing that computes can scale better.
 """
 
 import subprocess
 from pathlib import Path
 
 SOURCE = r"""
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #if defined(__AVX512F__)
   #define LANES 16
@@ -20,22 +23,50 @@ SOURCE = r"""
 #define SUMS 12
 typedef float vector __attribute__((vector_size(4 * LANES)));
 
-int main(void) {
-  const long steps = 2000000;
+static const long steps = 2000000;
+static pthread_barrier_t begin;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+struct share { double start, end; float total; };
+
+static void *run(void *argument) {
+  struct share *share = argument;
   vector sums[SUMS] = {0}, a = {0}, b = {0};
   a += 0.999f, b += 0.5f;
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  pthread_barrier_wait(&begin);
+  share->start = now();
   for (long step = 0; step < steps; step++)
     for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * a + b;
-  clock_gettime(CLOCK_MONOTONIC, &end);
+  share->end = now();
   vector total = {0};
   for (int i = 0; i < SUMS; i++) total += sums[i];
-  double seconds = end.tv_sec - start.tv_sec + 1e-9 * (end.tv_nsec - start.tv_nsec);
-  printf("%.9g %g\n", 2.0 * LANES * SUMS * steps / seconds, total[0]);
+  share->total = total[0];
+  return 0;
+}
+
+int main(int count, char **arguments) {
+  int threads = count > 1 ? atoi(arguments[1]) : 1;
+  pthread_t members[threads];
+  struct share shares[threads];
+  pthread_barrier_init(&begin, 0, threads);
+  for (int i = 1; i < threads; i++) pthread_create(&members[i], 0, run, &shares[i]);
+  run(&shares[0]);
+  double start = shares[0].start, end = shares[0].end, total = shares[0].total;
+  for (int i = 1; i < threads; i++) {
+    pthread_join(members[i], 0);
+    if (shares[i].start < start) start = shares[i].start;
+    if (shares[i].end > end) end = shares[i].end;
+    total += shares[i].total;
+  }
+  printf("%.9g %g\n", 2.0 * LANES * SUMS * steps * threads / (end - start), total);
 }
 """
-FLAGS = ["-O2", "-march=native", "-ffp-contract=fast", "-funroll-loops", "-mprefer-vector-width=512"]
+FLAGS = ["-O2", "-march=native", "-ffp-contract=fast", "-funroll-loops", "-mprefer-vector-width=512", "-pthread"]
 
 
 class Peak:
@@ -45,7 +76,8 @@ class Peak:
         self.program = folder / "peak"
         subprocess.run(["gcc", *FLAGS, "-x", "c", "-", "-o", self.program], input=SOURCE, text=True, check=True)
 
-    def measure(self) -> float:
-        """FLOP/s of one core, now."""
-        answer = subprocess.run([self.program], capture_output=True, text=True, check=True).stdout
+    def measure(self, threads: int = 1) -> float:
+        """FLOP/s of so many cores together, now."""
+        command = [self.program, str(threads)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return float(answer.split()[0])

@@ -1,4 +1,4 @@
-"""The same networks as ONNX graphs, for the peers. The weights come from the same safetensors, read without RLX."""
+"""EfficientNet-Lite0 with its trained weights, read from the example's safetensors without RLX, on a photo."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from examples.efficientnet_lite0 import architecture as lite0
+from examples.efficientnet_lite0 import convert, preprocess
+from examples.efficientnet_lite0.photos import PHOTOS
 
 DTYPES = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
 
@@ -72,5 +74,16 @@ class EfficientNetLite0:
         return model
 
 
-def efficientnet_lite0(weights: Path) -> onnx.ModelProto:
-    return EfficientNetLite0(read_safetensors(weights)).model()
+def model() -> onnx.ModelProto:
+    """image → logits, probabilities."""
+    return EfficientNetLite0(read_safetensors(convert.convert().with_suffix(".safetensors"))).model()
+
+
+def inputs() -> dict[str, np.ndarray]:
+    return {"image": preprocess.read_image(PHOTOS[0].path)}
+
+
+def flops() -> int:
+    """Of one inference: two for each multiply-add of the convolutions and of the classifier."""
+    convolutions = sum(2 * int(np.prod(layer.shape)) * layer.output_size**2 for layer in lite0.CONVOLUTIONS)
+    return convolutions + 2 * lite0.CLASSES * lite0.HEAD_CHANNELS
