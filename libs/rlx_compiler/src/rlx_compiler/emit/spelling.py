@@ -97,6 +97,10 @@ class Spelling(ABC):
         """Loads from here on are not to be merged with those before."""
 
     @abstractmethod
+    def prefetch(self, buffer: Buffer, index: Value) -> None:
+        """A hint, which a target without caches leaves out."""
+
+    @abstractmethod
     def allocate(self, buffer: Buffer) -> str: ...
 
     @abstractmethod

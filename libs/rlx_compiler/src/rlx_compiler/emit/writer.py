@@ -33,6 +33,7 @@ from rlx_compiler.loops.ir import (
     Let,
     Literal,
     Load,
+    Prefetch,
     Ramp,
     Select,
     Size,
@@ -231,6 +232,8 @@ class Writer(Spelling):
                 self.assign(self.scope.places[name, _constant(places)], self.value(expr))
             case Allocate(buffer):
                 self.scope.buffers[buffer.name] = self.allocate(buffer)
+            case Prefetch(buffer, indices):
+                self.prefetch(buffer, self.value(indices[0]))
             case For(kind="serial" | "parallel"):
                 self._for(statement)
             case If(condition, then, otherwise):

@@ -23,6 +23,7 @@ from rlx_compiler.loops.ir import (
     Let,
     Literal,
     Load,
+    Prefetch,
     Size,
     Stmt,
     Store,
@@ -122,6 +123,8 @@ class _Addresses:
                 case If(condition, then, otherwise):
                     condition = self._expr(condition)
                     rewritten = If(condition, self.body(then, ()), self.body(otherwise, ()))
+                case Prefetch(buffer, indices):
+                    rewritten = Prefetch(buffer, self._linear(buffer, indices))
                 case _:
                     rewritten = statement
             scope.statements.append(rewritten)

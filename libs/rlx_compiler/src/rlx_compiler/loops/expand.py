@@ -21,6 +21,7 @@ from rlx_compiler.loops.ir import (
     Kernel,
     Let,
     Literal,
+    Prefetch,
     Select,
     Stmt,
     Store,
@@ -116,6 +117,8 @@ class _Expansion:
                         yield from self.body(then if condition.value else otherwise, names)
                     else:
                         yield If(condition, tuple(self.body(then, names)), tuple(self.body(otherwise, names)))
+                case Prefetch(buffer, indices):
+                    yield Prefetch(buffer, tuple(_substitute(i, names) for i in indices))
                 case Allocate() | Barrier():
                     yield statement
 

@@ -65,6 +65,7 @@ __all__ = [
     "Literal",
     "Load",
     "LoopKind",
+    "Prefetch",
     "Ramp",
     "Select",
     "Size",
@@ -337,7 +338,15 @@ class Barrier:
     """All threads of a block meet here (GPU kernels only; kernels of a CPU plan are separated by their caller)."""
 
 
-Stmt: TypeAlias = Let | Store | Accumulator | Assign | Allocate | For | If | Barrier
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Ask for the cache line of an element that is read soon. A hint: an index may lie behind the buffer's end."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+
+Stmt: TypeAlias = Let | Store | Accumulator | Assign | Allocate | For | If | Barrier | Prefetch
 Body: TypeAlias = tuple[Stmt, ...]
 
 

@@ -20,6 +20,7 @@ from rlx_compiler.loops.ir import (
     If,
     Let,
     Load,
+    Prefetch,
     Ramp,
     Select,
     Stmt,
@@ -98,6 +99,8 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (start, stop)
         case If(condition):
             return (condition,)
+        case Prefetch(_, indices):
+            return indices
     return ()
 
 

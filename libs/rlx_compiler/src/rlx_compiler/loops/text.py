@@ -27,6 +27,7 @@ from rlx_compiler.loops.ir import (
     Let,
     Literal,
     Load,
+    Prefetch,
     Ramp,
     Select,
     Size,
@@ -104,6 +105,8 @@ def _lines(body: Body, depth: int) -> Iterator[str]:
                     yield from _lines(otherwise, depth + 1)
             case Barrier():
                 yield f"{pad}barrier"
+            case Prefetch(buffer, indices):
+                yield f"{pad}prefetch {_place(buffer, indices, 1, 1, None)}"
 
 
 def _element(name: str, places: Sequence[int | Expr]) -> str:

@@ -15,6 +15,7 @@ from rlx_compiler.loops import build
 from rlx_compiler.loops.ir import Body, Buffer, Expr, For, If, Kernel, Let, Stmt, Var
 from rlx_compiler.lowering.indices import Scope
 from rlx_compiler.lowering.leaf import Group, Tile, groups_of
+from rlx_compiler.lowering.prefetch import NextPanel
 from rlx_compiler.lowering.segments import Segment, segments
 from rlx_compiler.lowering.storage import Stage
 from rlx_compiler.lowering.substitute import reduces
@@ -221,6 +222,18 @@ class _Nest:
 
     # --- the tile
 
+    def _next_panels(self, domains: Mapping[str, _Domain]) -> tuple[NextPanel, ...]:
+        """Of the packed constants that the plan fetches ahead."""
+        plan, lanes = self._plan, self._lane_axis
+        found = []
+        for packing in plan.packings:
+            if packing.tensor.name in plan.ahead and lanes is not None and plan.pixel is not None:
+                buffer = next(b for t, b in self._buffers.items() if t.name == packing.tensor.name)
+                tile = min(loop.size for loop in plan.loops if loop.axis == plan.pixel)
+                place, first = domains[lanes.name].base, domains[plan.pixel].base
+                found.append(NextPanel(packing, buffer, place, first, tile, self._size(plan.pixel)))
+        return tuple(found)
+
     def _leaf(self, domains: Mapping[str, _Domain], scope: Scope) -> list[Stmt]:
         plan = self._plan
         pixels = domains[plan.pixel].size if plan.pixel is not None else 1
@@ -246,7 +259,8 @@ class _Nest:
 
         statements: list[Stmt] = []
         results: dict[Reduce, object] = {}
-        sums = Sums(tile, scope, values, plan.reduce_loops, self._summed_lanes, plan.lanes, self._fresh)
+        ahead = self._next_panels(domains) if pixels > 1 else ()
+        sums = Sums(tile, scope, values, plan.reduce_loops, self._summed_lanes, plan.lanes, self._fresh, ahead)
         for reduce in self._reduces:
             filled, results[reduce] = sums.fill(reduce, "sum" if reduce.kind == "sum" else reduce.kind)
             statements += filled

@@ -23,6 +23,7 @@ from rlx_compiler.loops.ir import (
 from rlx_compiler.lowering.guards import Clip, clips, summed
 from rlx_compiler.lowering.indices import Scope
 from rlx_compiler.lowering.leaf import Group, Tile
+from rlx_compiler.lowering.prefetch import NextPanel
 from rlx_compiler.lowering.values import LANE, Values, computed, splat
 from rlx_compiler.schedule.plan import Loop
 from rlx_ir.expr import Axis, Reduce, identity
@@ -52,6 +53,7 @@ class Sums:
     vector: Axis | None
     lanes: int
     fresh: Callable[[str], str]
+    ahead: Sequence[NextPanel] = ()
 
     def fill(self, reduce: Reduce, name: str) -> tuple[list[Stmt], Callable[[Group], Expr]]:
         """The statements that compute the reduction for every place, and what stands for it at a place after them."""
@@ -128,8 +130,10 @@ class Sums:
             elif whole > 1:
                 here = build.add(base, Var(var))
                 inside = scope.bind(axis, here).variable(var, 0, (whole - 1) * step, step)
-                body = tuple(nest(place + 1, inside, {**left, loop.axis: (here, step)}))
                 kind: LoopKind = "unrolled" if loop.kind == "unrolled" else "serial"
+                fetch = kind == "serial" and all(later.kind == "unrolled" for later in asked[place + 1 :])
+                lines = [line for panel in self.ahead if fetch for line in panel.lines(Var(var), step, whole)]
+                body = (*lines, *nest(place + 1, inside, {**left, loop.axis: (here, step)}))
                 statements.append(For(var, build.index(0), build.index(whole * step), body, step, kind))
             if rest:
                 here = build.add(base, whole * step)

@@ -20,6 +20,7 @@ from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked
 from rlx_compiler.schedule.effort import FULL, Effort
 from rlx_compiler.schedule.facts import Facts
 from rlx_compiler.schedule.plan import Loop, Packing, Plan
+from rlx_compiler.schedule.prefetch import fetched_ahead
 from rlx_compiler.schedule.sum_loops import with_sum_loops
 from rlx_compiler.schedule.tiles import copies, pixel_axis, row_of, tile_of
 from rlx_compiler.schedule.vectors import lanes_of, vector_axis
@@ -102,10 +103,11 @@ def _tiled(facts: Facts, vector: str, lanes: int, pixel: str | None) -> Plan:
     row = tile.vectors * lanes
     plan = _with_loops(primitives.vectorise(Plan(()), vector, lanes), facts, row, pixel, tile.pixels)
     plan = with_sum_loops(plan, facts, tile.vectors * tile.pixels)
-    for packing in _packings(plan, facts, row):
+    packings = _packings(plan, facts, row)
+    for packing in packings:
         plan = primitives.pack(plan, packing)
         facts.reasons.append(f"{packing.tensor.name} packed in panels of {packing.block}")
-    return plan
+    return replace(plan, ahead=fetched_ahead(plan, facts, packings))
 
 
 def _with_loops(plan: Plan, facts: Facts, row: int, pixel: str | None, pixels: int) -> Plan:

@@ -52,7 +52,7 @@ class Plan:
 
     What remains of the result's axes after `loops` is a tile in registers: `lanes`-wide vectors along `vector`, times
     `pixel` (an axis that is unrolled). Where `vector` is a summed axis, partial sums stand in the lanes.
-    `packings` are the constants that are reordered for this nest.
+    `packings` are the constants that are reordered for this nest, `ahead` those of them that are fetched before use.
     """
 
     loops: tuple[Loop, ...]
@@ -61,6 +61,7 @@ class Plan:
     lanes: int = 1
     pixel: str | None = None
     packings: tuple[Packing, ...] = ()
+    ahead: tuple[str, ...] = ()
 
     def loop_sizes(self, axis: str) -> list[int]:
         """The sizes of the loops over an axis, outermost first."""

@@ -14,6 +14,7 @@ __all__ = ["Reuse", "TileChoice", "best_tile"]
 
 _LATENCY = 4.0
 _PER_TURN = 1.0  # counter, comparison, branch
+_WIDE = 0.1  # a whole vector from the second-level cache, also where its load hides: tall tiles read fewer of them
 _MOST_VECTORS = 8
 _MOST_PIXELS = 14
 
@@ -39,7 +40,7 @@ class TileChoice:
 def _cycles(vectors: int, pixels: int, reuse: Reuse) -> float:
     places = vectors * pixels
     loads = reuse.per_vector * vectors + reuse.per_pixel * pixels + reuse.per_place * places
-    return max(places / 2, loads / 2, _LATENCY) + _PER_TURN
+    return max(places / 2, loads / 2, _LATENCY) + _PER_TURN + _WIDE * reuse.per_vector * vectors
 
 
 def _parts(size: int, step: int) -> list[tuple[int, int]]:

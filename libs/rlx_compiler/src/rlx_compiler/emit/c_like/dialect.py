@@ -32,6 +32,7 @@ class Dialect:
     parameter: str
     constant: str
     aligned_local: str
+    prefetch: str
 
     def scalar(self, dtype: DType) -> str:
         if dtype.name not in self.types:
@@ -100,4 +101,6 @@ C11: Final = Dialect(
     parameter="{qualifier}{type} *restrict {name}",
     constant="const ",
     aligned_local="{type} {name}[{count}] __attribute__((aligned(64)));",
+    # The address as a number, since one behind the end of an array may not be computed as a pointer.
+    prefetch="__builtin_prefetch((const void *)((uintptr_t){name} + sizeof(*{name}) * (uintptr_t)({index})), 0, 2);",
 )

@@ -57,6 +57,9 @@ class CWriter(CValues):
             end = f"({count} < {lanes} ? {count} : {lanes})"
         self._line(f"for (int64_t l = 0; l < {end}; l++) {body}")
 
+    def prefetch(self, buffer: Buffer, index: Value) -> None:
+        self._line(self.dialect.prefetch.format(name=self.scope.buffers[buffer.name], index=index.text))
+
     # ---------------------------------------------------------------- registers and control
 
     def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value:

@@ -106,6 +106,14 @@ class LlvmWriter(LlvmValues):
             name = f"llvm.masked.scatter.{memory_suffix(buffer.dtype, lanes)}.v{lanes}p0"
             self._do(self._intrinsic(name, "void", arguments))
 
+    def prefetch(self, buffer: Buffer, index: Value) -> None:
+        base, kind = self.scope.buffers[buffer.name], memory_type(buffer.dtype)
+        # Not `inbounds`: it may point behind the buffer.
+        address = self._is(f"getelementptr {kind}, ptr {base}, i64 {index.text}", INDEX, 1)
+        # For reading, into all caches but the first, of data.
+        hints = [("ptr", address.text), ("i32", "0"), ("i32", "2"), ("i32", "1")]
+        self._do(self._intrinsic("llvm.prefetch.p0", "void", hints))
+
     # ---------------------------------------------------------------- registers and control
 
     def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value:
