@@ -14,7 +14,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz schemathesis openapi lock \
-	demo up bench bench-readme conformance docs web web-test clean
+	demo up bench bench-readme conformance matrix docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,7 @@ build/compose/.installed: compose.lock | $(UV)
 
 lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra onnx --extra opencl --extra image --extra up \
+		--extra emulator --extra wasm \
 		--group dev --group demo --group bench --group docs \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
@@ -122,6 +123,9 @@ bench-readme: setup ## the last `make bench` as the table in README.md
 
 conformance: setup ## ONNX's own backend tests, interpreted and compiled (CONFORMANCE="--suite node --match conv" …)
 	$(RUN) tests.conformance $(CONFORMANCE)
+
+matrix: setup models ## every op family and the example models on every target (MATRIX="--target wasm,c" …)
+	$(RUN) tests.matrix $(MATRIX)
 
 docs: setup ## the documentation in build/docs, with the tables that the code gives
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

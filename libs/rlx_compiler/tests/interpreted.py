@@ -12,14 +12,14 @@ from rlx_base.tolerance import Tolerance, mismatch
 from rlx_compiler.loops.interpret import run_program
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.pipeline import Compiled, lower
-from rlx_compiler.targets.cpu import X86_LEVELS, describe_x86
+from rlx_compiler.targets.cpu import describe_x86
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.module import Module
 
 Array = NDArray[Any]
 
-WIDE = describe_x86("llvm", "x86-64-v4", X86_LEVELS)  # 16 lanes of float32
-NARROW = describe_x86("llvm", "x86-64-v2", X86_LEVELS)  # 4 lanes
+WIDE = describe_x86("llvm", "x86-64-v4")  # 16 lanes of float32
+NARROW = describe_x86("llvm", "x86-64-v2")  # 4 lanes
 
 # Sums are taken in another order than the reference's, and float16 rounds once at the end.
 _LOOSER = {"float32": Tolerance(1e-5, 1e-6), "float16": Tolerance(8e-3, 1e-3), "float64": Tolerance(1e-12, 1e-13)}

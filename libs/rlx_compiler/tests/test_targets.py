@@ -20,6 +20,7 @@ from rlx_compiler.targets import resolve, target_names
 from rlx_compiler.toolchain import gcc
 from rlx_compiler.toolchain.run import run_tool
 from rlx_wire.cpu import LEVELS
+from rlx_wire.targets import COMPILE_TARGETS
 
 
 def everything() -> Program:
@@ -75,6 +76,15 @@ def test_the_c_source_compiles_without_a_warning(cpu: str, tmp_path: Path) -> No
         run_tool(["gcc", *flags, "-c", "kernel.c", "-o", "kernel.o"], tmp_path)
 
 
+def test_a_processor_is_scheduled_for_and_asks_for_no_more_than_is_listed() -> None:
+    resolved = resolve(CompileOptions("llvm:znver4"))
+    text = resolved.target.emit(everything(), resolved.spec)["kernel.ll"]
+    assert '"target-cpu"="x86-64-v4" "tune-cpu"="znver4"' in text
+    assert "avx512bf16" in resolved.spec.features
+    code = build_program(everything(), resolved, 2).files[LIBRARY]
+    assert code != build_program(everything(), resolve(CompileOptions("llvm:icelake-server")), 2).files[LIBRARY]
+
+
 def test_host_becomes_a_named_level() -> None:
     assert resolve(CompileOptions("llvm")).spec.cpu in LEVELS
     assert resolve(CompileOptions("c:x86-64-v3")).spec.cpu == "x86-64-v3"
@@ -84,7 +94,7 @@ def test_host_becomes_a_named_level() -> None:
 
 
 def test_what_is_not_there_is_named_with_what_is() -> None:
-    assert target_names() == ["c", "llvm"]
+    assert {"c", "llvm", "aarch64", "riscv64", "wasm"} <= set(target_names()) <= set(COMPILE_TARGETS)
     with pytest.raises(CompileError, match=r"E201.*did you mean 'llvm'"):
         resolve(CompileOptions("lvm"))
     with pytest.raises(CompileError, match=r"E202.*did you mean 'x86-64-v3'"):

@@ -74,7 +74,7 @@ def test_devices_that_run_nothing_are_reported_and_missing_ones_are_not(caplog: 
     caplog.set_level(logging.INFO)
     detected = [found("cpu"), found("opencl"), found("cuda", available=False)]
     known = devices(None, (), detected)
-    assert [(d.id, d.targets) for d in known] == [("cpu:0", ("c", "llvm")), ("opencl:0", ())]
+    assert [(d.id, d.targets) for d in known] == [("cpu:0", ("c", "llvm", "wasm")), ("opencl:0", ())]
     assert "no cuda device here: no driver" in caplog.text
     assert [d.id for d in devices(("opencl", "cuda"), (), detected)] == ["opencl:0"]
     assert devices((), (), detected) == ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlx_wire.abi import Barrier, Call, Trace, header
+from rlx_wire.abi import Barrier, Call, Trace, call_layout, header
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-ffreestanding"]
 
@@ -56,3 +56,15 @@ def test_the_sizes_of_version_one_are_frozen() -> None:
     assert (ctypes.sizeof(Call), ctypes.sizeof(Barrier), ctypes.sizeof(Trace)) == (120, 16, 24)
     assert Call.thread_index.offset == 56
     assert Call.clock.offset == 88
+
+
+def test_the_layout_for_this_machine_is_the_mirror() -> None:
+    layout = call_layout(ctypes.sizeof(ctypes.c_void_p))
+    assert layout.size == ctypes.sizeof(Call)
+    assert layout.offsets == {name: getattr(Call, name).offset for name, *_ in Call._fields_}
+
+
+def test_the_layout_for_32_bits_has_pointers_of_four_bytes() -> None:
+    layout = call_layout(4)
+    assert layout.offset("outputs") - layout.offset("inputs") == 4
+    assert layout.size == layout.offset("host_context") + 4 == 68

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from rlx_wire.cpu import LEVELS, features_in_cpuinfo, host_features, level_for
+from rlx_wire.cpu import LEVELS, PROCESSORS, features_in_cpuinfo, host_features, level_for
 
 SKYLAKE = (
     "fpu cx8 mmx fxsr sse sse2 pni ssse3 fma cx16 sse4_1 sse4_2 movbe popcnt xsave avx f16c lahf_lm abm bmi1 avx2 "
@@ -60,3 +60,10 @@ def test_a_machine_without_levels_has_none() -> None:
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the host's own words")
 def test_this_host_has_at_least_what_every_x86_64_has() -> None:
     assert LEVELS["x86-64"].features <= host_features()
+
+
+def test_a_processor_has_all_of_its_level() -> None:
+    for processor in PROCESSORS.values():
+        level = LEVELS[processor.level]
+        assert level.features <= processor.features
+        assert level.machine == processor.machine

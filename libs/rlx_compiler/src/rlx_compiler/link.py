@@ -11,22 +11,25 @@ from typing import Final
 from rlx_base.errors import CompileError
 from rlx_base.faults import reach
 from rlx_compiler.toolchain.run import run_tool
+from rlx_wire.abi import ENTRY
 
-__all__ = ["LIBRARY", "shared_library", "version"]
+__all__ = ["LIBRARY", "WASM", "shared_library", "version", "wasm_module"]
 
 LIBRARY: Final = "librlx_kernel.so"
+WASM: Final = "kernel.wasm"
+_WASM_STACK: Final = 1 << 18
 
 
 @cache
-def _lld() -> tuple[str, str]:
+def _lld(flavour: str = "ld.lld") -> tuple[str, str]:
     """The command: the wheel's own program, since starting a Python to start it would take longer than linking."""
     spec = importlib.util.find_spec("ziglang")
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
     for folder in folders:
         zig = Path(folder) / "zig"
         if zig.is_file():
-            return (str(zig), "ld.lld")
-    raise CompileError("E204", tool="ld.lld", hint="install the `ziglang` package")
+            return (str(zig), flavour)
+    raise CompileError("E204", tool=flavour, hint="install the `ziglang` package")
 
 
 def shared_library(objects: Sequence[str], folder: Path) -> bytes:
@@ -52,6 +55,30 @@ def shared_library(objects: Sequence[str], folder: Path) -> bytes:
     reach("compiler.before-link")
     run_tool([*_lld(), *arguments], folder)
     return (folder / LIBRARY).read_bytes()
+
+
+def wasm_module(objects: Sequence[str], folder: Path) -> bytes:
+    """Links objects in `folder` into a WebAssembly module that imports nothing; it exports its entry, its memory and
+    functions by number, and `__heap_base`, from where on its memory is the host's to use."""
+    arguments = [
+        "--no-entry",
+        f"--export={ENTRY}",
+        "--export=__heap_base",
+        "--export-table",
+        "--growable-table",
+        # The stack lies first, so that running over its end is a trap and not a change of data.
+        "--stack-first",
+        "-z",
+        f"stack-size={_WASM_STACK}",
+        "--gc-sections",
+        "--strip-all",
+        "-o",
+        WASM,
+        *objects,
+    ]
+    reach("compiler.before-link")
+    run_tool([*_lld("wasm-ld"), *arguments], folder)
+    return (folder / WASM).read_bytes()
 
 
 @cache

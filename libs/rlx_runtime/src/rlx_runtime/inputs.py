@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from rlx_base.dtypes import DTYPES
 from rlx_base.errors import ArtifactError, RequestError
 from rlx_wire.manifest import Manifest, TensorSpec
 
-__all__ = ["Array", "Binding", "bind", "concrete_shape", "numpy_dtype"]
+__all__ = ["Array", "Binding", "bind", "concrete_shape", "numpy_dtype", "tensor_bytes"]
 
 Array = NDArray[np.generic]
 
@@ -52,6 +53,11 @@ def concrete_shape(spec: TensorSpec, manifest: Manifest, dims: tuple[int, ...]) 
     """The shape of a tensor once the symbolic dims have values."""
     values = dict(zip(manifest.dims, dims, strict=True))
     return tuple(values[size] if isinstance(size, str) else size for size in spec.shape)
+
+
+def tensor_bytes(spec: TensorSpec, manifest: Manifest, dims: Sequence[int]) -> int:
+    """How long a tensor is once the symbolic dims have values."""
+    return math.prod(concrete_shape(spec, manifest, tuple(dims))) * numpy_dtype(spec).itemsize
 
 
 def numpy_dtype(spec: TensorSpec) -> np.dtype[np.generic]:

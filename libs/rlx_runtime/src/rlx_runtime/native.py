@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rlx_base.errors import ArtifactError
 from rlx_wire.abi import ALIGNMENT
 
-__all__ = ["CLOCK", "PARK", "Library", "aligned_empty", "aligned_zeros", "is_aligned"]
+__all__ = ["CLOCK", "PARK", "Library", "aligned_empty", "aligned_zeros", "is_aligned", "memory_at"]
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.dlopen.restype = _LIBC.dlsym.restype = ctypes.c_void_p
@@ -76,6 +76,13 @@ def aligned_zeros(size: int) -> NDArray[np.uint8]:
 def _aligned(memory: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size]
+
+
+def memory_at(address: int, size: int) -> NDArray[np.uint8]:
+    """The bytes at an address of this process, in place; who gave the address keeps them alive."""
+    if not size:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(address)), np.uint8)
 
 
 def is_aligned(array: NDArray[np.generic]) -> bool:

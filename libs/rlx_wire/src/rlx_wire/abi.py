@@ -14,7 +14,9 @@ a Python callback would need the interpreter's lock in the middle of a kernel.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 __all__ = [
@@ -28,7 +30,9 @@ __all__ = [
     "RLX_OK",
     "Barrier",
     "Call",
+    "CallLayout",
     "Trace",
+    "call_layout",
     "header",
 ]
 
@@ -114,6 +118,28 @@ class Call(ctypes.Structure):
     """`rlx_call`: one member's call. Pointers are plain addresses; who fills them keeps the memory alive."""
 
     _fields_ = _members(_CALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CallLayout:
+    """Where the fields of `rlx_call` lie on a machine, and how long it is."""
+
+    size: int
+    offsets: Mapping[str, int]
+
+    def offset(self, name: str) -> int:
+        return self.offsets[name]
+
+
+@cache
+def call_layout(pointer_bytes: int) -> CallLayout:
+    """The layout for pointers of so many bytes, by C's rules: each field on a multiple of its own size."""
+    offsets, end, widest = {}, 0, 1
+    for field in _CALL:
+        size = pointer_bytes if field.type is _POINTER else ctypes.sizeof(field.type)
+        offsets[field.name] = end = -(-end // size) * size
+        end, widest = end + size, max(widest, size)
+    return CallLayout(-(-end // widest) * widest, offsets)
 
 
 def _struct(name: str, table: tuple[_Field, ...], mirror: type[ctypes.Structure]) -> list[str]:

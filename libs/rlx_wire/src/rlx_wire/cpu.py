@@ -1,7 +1,8 @@
-"""Named CPU levels and the features each promises: what code is compiled for and what a host must have.
+"""CPUs by name and the features each promises: what code is compiled for and what a host must have.
 
-Names are LLVM's, since the compiler hands them to LLVM; the table also says what Linux calls them in
-/proc/cpuinfo. A bundle lists the features of its level, and runs on any CPU that has them all.
+A *level* is what many CPUs have in common, a *processor* is one product line: a level, some features more, and its own
+timing to schedule by. Names are LLVM's, since the compiler hands them to LLVM; the table also says what Linux calls
+them in /proc/cpuinfo. A bundle lists the features that its code may use, and runs on any CPU that has them all.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LEVELS", "CpuLevel", "features_in_cpuinfo", "host_features", "level_for"]
+__all__ = ["CPUS", "LEVELS", "PROCESSORS", "CpuLevel", "features_in_cpuinfo", "host_features", "level_for"]
 
 
 @dataclass(frozen=True, slots=True)
 class CpuLevel:
-    """A CPU that code can be compiled for. `machine` is `platform.machine()` of the hosts that have it."""
+    """A CPU that code can be compiled for. `machine` is `platform.machine()` of the hosts that have it; `level` names
+    the level that a processor has, a level's own name otherwise."""
 
     name: str
     machine: str
     features: frozenset[str]
+    level: str
 
 
 def _levels(machine: str, *steps: tuple[str, str]) -> dict[str, CpuLevel]:
@@ -29,7 +32,7 @@ def _levels(machine: str, *steps: tuple[str, str]) -> dict[str, CpuLevel]:
     features: frozenset[str] = frozenset()
     for name, added in steps:
         features |= frozenset(added.split())
-        levels[name] = CpuLevel(name, machine, features)
+        levels[name] = CpuLevel(name, machine, features, name)
     return levels
 
 
@@ -46,6 +49,32 @@ LEVELS: Final[dict[str, CpuLevel]] = {
     **_levels("riscv64", ("rv64gc", "a c d f m"), ("rv64gcv", "v")),
 }
 
+_ICE_LAKE: Final = "avx512bitalg avx512vbmi avx512vbmi2 avx512vnni avx512vpopcntdq gfni"
+_ARMV8_2: Final = "dotprod fullfp16 lse rdm"
+# Only features that code of ours could use: what is not listed here is not used, whatever the processor has.
+PROCESSORS: Final[dict[str, CpuLevel]] = {
+    name: CpuLevel(name, LEVELS[level].machine, LEVELS[level].features | frozenset(added.split()), level)
+    for name, level, added in (
+        ("haswell", "x86-64-v3", ""),
+        ("skylake", "x86-64-v3", ""),
+        ("skylake-avx512", "x86-64-v4", ""),
+        ("cascadelake", "x86-64-v4", "avx512vnni"),
+        ("icelake-server", "x86-64-v4", _ICE_LAKE),
+        ("sapphirerapids", "x86-64-v4", f"{_ICE_LAKE} avx512bf16 avx512fp16 avxvnni"),
+        ("znver2", "x86-64-v3", ""),
+        ("znver3", "x86-64-v3", ""),
+        ("znver4", "x86-64-v4", f"{_ICE_LAKE} avx512bf16"),
+        ("znver5", "x86-64-v4", f"{_ICE_LAKE} avx512bf16 avxvnni"),
+        ("cortex-a53", "armv8-a", ""),
+        ("cortex-a72", "armv8-a", ""),
+        ("cortex-a76", "armv8-a", _ARMV8_2),
+        ("neoverse-n1", "armv8-a", _ARMV8_2),
+        ("sifive-u74", "rv64gc", ""),
+        ("sifive-x280", "rv64gcv", ""),
+    )
+}
+CPUS: Final[dict[str, CpuLevel]] = LEVELS | PROCESSORS
+
 # Linux's name → LLVM's, where they differ. Those that are equal need no row.
 _LINUX: Final = {
     "x86_64": {
@@ -61,7 +90,14 @@ _LINUX: Final = {
         "avx512_vpopcntdq": "avx512vpopcntdq",
         "avx_vnni": "avxvnni",
     },
-    "aarch64": {"asimd": "neon", "asimdhp": "fullfp16", "atomics": "lse", "fp": "fp-armv8"},
+    "aarch64": {
+        "asimd": "neon",
+        "asimddp": "dotprod",
+        "asimdhp": "fullfp16",
+        "asimdrdm": "rdm",
+        "atomics": "lse",
+        "fp": "fp-armv8",
+    },
     "riscv64": {},
 }
 _LINE: Final = {"x86_64": "flags", "aarch64": "Features", "riscv64": "isa"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlx_wire.cpu import LEVELS
+from rlx_wire.cpu import CPUS, LEVELS
 
 __all__ = ["COMPILE_TARGETS", "TARGETS", "TargetNames", "required_features"]
 
@@ -24,15 +24,16 @@ class TargetNames:
 
 
 def _cpus(machine: str) -> tuple[str, ...]:
-    return tuple(level.name for level in LEVELS.values() if level.machine == machine)
+    return tuple(cpu.name for cpu in CPUS.values() if cpu.machine == machine)
 
 
 TARGETS: Final[Mapping[str, TargetNames]] = {
-    "llvm": TargetNames(_cpus("x86_64")),
-    "c": TargetNames(_cpus("x86_64")),
+    # The lowest level has no instruction to round by, and next to no machine has only that.
+    "llvm": TargetNames(tuple(name for name in _cpus("x86_64") if name != "x86-64")),
+    "c": TargetNames(tuple(name for name in _cpus("x86_64") if name in LEVELS)),
     "aarch64": TargetNames(_cpus("aarch64"), "armv8-a"),
     "riscv64": TargetNames(_cpus("riscv64"), "rv64gc"),
-    "wasm": TargetNames(("simd128",), "simd128"),
+    "wasm": TargetNames(("simd128", "relaxed-simd"), "simd128"),
     "opencl": TargetNames(("generic",), "generic"),
     "vulkan": TargetNames(("generic",), "generic"),
     "webgpu": TargetNames(("generic",), "generic"),
@@ -46,6 +47,6 @@ COMPILE_TARGETS: Final = tuple(TARGETS)
 
 def required_features(target: str, device: str) -> frozenset[str] | None:
     """The CPU features that code for a device needs: none for what is no CPU. None for a name that is not known."""
-    if device in LEVELS:
-        return LEVELS[device].features
+    if device in CPUS:
+        return CPUS[device].features
     return frozenset() if target in TARGETS and device in TARGETS[target].devices else None

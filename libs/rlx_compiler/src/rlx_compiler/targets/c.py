@@ -11,7 +11,7 @@ from rlx_compiler import link
 from rlx_compiler.emit import c_like
 from rlx_compiler.emit.c_like.dialect import C11
 from rlx_compiler.loops.program import Program
-from rlx_compiler.targets.cpu import X86_LEVELS, describe_x86
+from rlx_compiler.targets.cpu import describe_x86
 from rlx_compiler.targets.registry import Built, Target
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_compiler.toolchain import gcc
@@ -29,9 +29,9 @@ _ABOUT: Final = "\n   ".join(
 
 def _describe(cpu: str) -> TargetSpec:
     """As for LLVM, but rounding and float16 are formulas, and the lowest level has no vectors: it is portable C."""
-    spec = describe_x86("c", cpu, X86_LEVELS)
+    spec = describe_x86("c", cpu)
     spec = replace(spec, native=frozenset({"sqrt"}))
-    return replace(spec, vector_bits=0, vector_registers=0) if cpu == "x86-64" else spec
+    return replace(spec, vector_bits=0, vector_registers=0) if spec.cpu == "x86-64" else spec
 
 
 def _emit(program: Program, spec: TargetSpec) -> Mapping[str, str]:

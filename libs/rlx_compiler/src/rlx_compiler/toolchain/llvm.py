@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import binding
 
 from rlx_base.errors import CompileError
+from rlx_compiler.emit.llvm.machine import Machine
 from rlx_compiler.targets.spec import TargetSpec
 
 __all__ = ["Code", "compile_ir", "version"]
@@ -28,7 +29,7 @@ def _initialize() -> None:
     binding.initialize_all_asmprinters()
 
 
-def compile_ir(text: str, triple: str, spec: TargetSpec, opt_level: int) -> Code:
+def compile_ir(text: str, machine: Machine, spec: TargetSpec, opt_level: int) -> Code:
     """Parses, verifies and compiles a module of LLVM IR."""
     _initialize()
     try:
@@ -37,20 +38,24 @@ def compile_ir(text: str, triple: str, spec: TargetSpec, opt_level: int) -> Code
         module.verify()
     except RuntimeError as error:
         raise CompileError("E205", tool="LLVM", caused_by=str(error).strip()) from None
-    features = ",".join([*(f"+{name}" for name in sorted(spec.features)), "-prefer-256-bit"])
-    machine = binding.Target.from_triple(triple).create_target_machine(
-        cpu=spec.cpu, features=features, opt=opt_level, reloc="pic", codemodel="default"
+    generator = binding.Target.from_triple(machine.triple).create_target_machine(
+        cpu=machine.cpu(spec),
+        features=machine.features(spec),
+        opt=opt_level,
+        reloc=machine.relocation,
+        codemodel="default",
+        abiname=machine.abi,
     )
     # The bitcode is what the text says; the promotion of registers below is part of making code.
     bitcode = module.as_bitcode()
-    _promote(module, machine, opt_level)
-    return Code(machine.emit_object(module), bitcode)
+    _promote(module, generator, opt_level)
+    return Code(generator.emit_object(module), bitcode)
 
 
-def _promote(module: Any, machine: Any, opt_level: int) -> None:
+def _promote(module: Any, generator: Any, opt_level: int) -> None:
     """Turns accumulators, which the text keeps in memory, into registers."""
     options = binding.create_pipeline_tuning_options(speed_level=opt_level)
-    builder = binding.create_pass_builder(machine, options)
+    builder = binding.create_pass_builder(generator, options)
     passes = binding.create_new_function_pass_manager()
     passes.add_sroa_pass()
     for function in module.functions:

@@ -10,13 +10,27 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
+from rlx_compiler.emit.llvm.machine import Machine
 from rlx_compiler.loops.program import Argument, Program
-from rlx_compiler.targets.spec import TargetSpec
-from rlx_wire.abi import ABI_VERSION, CLOCK_MONOTONIC, ENTRY, RLX_BAD_CALL, RLX_CANCELLED, RLX_OK, Barrier, Call, Trace
+from rlx_wire.abi import (
+    ABI_VERSION,
+    CLOCK_MONOTONIC,
+    ENTRY,
+    RLX_BAD_CALL,
+    RLX_CANCELLED,
+    RLX_OK,
+    Barrier,
+    Trace,
+    call_layout,
+)
 
-__all__ = ["ENTRY_DECLARATIONS", "entry", "kernel_symbol"]
+__all__ = ["declarations", "entry", "kernel_symbol"]
 
-ENTRY_DECLARATIONS: Final = frozenset({"declare void @llvm.x86.sse2.pause()"})
+
+def declarations(machine: Machine) -> frozenset[str]:
+    """The intrinsics that the support functions call."""
+    kind = machine.pause_argument.partition(" ")[0]
+    return frozenset({f"declare void @{machine.pause}({kind})"} if machine.pause else ())
 
 
 def kernel_symbol(name: str) -> str:
@@ -24,21 +38,19 @@ def kernel_symbol(name: str) -> str:
     return f"k_{name}"
 
 
-def _field(name: str) -> int:
-    offset: int = getattr(Call, name).offset
-    return offset
-
-
 def _at(struct: type[Barrier | Trace], name: str) -> int:
     offset: int = getattr(struct, name).offset
     return offset
 
 
-_SIZE_OF_CALL: Final = ctypes.sizeof(Call)
 _SIZE_OF_TRACE: Final = ctypes.sizeof(Trace)
 
-# Parts that are the same in every program. `begin` gives non-zero where the call is cancelled.
-_SUPPORT: Final = f"""\
+
+def _support(machine: Machine) -> str:
+    """Parts that are the same in every program. `rlx_begin` gives non-zero where the call is cancelled."""
+    field = call_layout(machine.pointer_bytes).offset
+    pause = f"call void @{machine.pause}({machine.pause_argument})" if machine.pause else "; nothing to pause by"
+    return f"""\
 define internal i64 @rlx_now(ptr %clock) #0 {{
 entry:
   %time = alloca [2 x i64], align 8
@@ -53,9 +65,9 @@ entry:
 
 define internal void @rlx_wait(ptr %call) #0 {{
 entry:
-  %barrier.at = getelementptr i8, ptr %call, i64 {_field("barrier")}
-  %barrier = load ptr, ptr %barrier.at, align 8
-  %threads.at = getelementptr i8, ptr %call, i64 {_field("thread_count")}
+  %barrier.at = getelementptr i8, ptr %call, i64 {field("barrier")}
+  %barrier = load ptr, ptr %barrier.at, align {machine.pointer_bytes}
+  %threads.at = getelementptr i8, ptr %call, i64 {field("thread_count")}
   %threads = load i32, ptr %threads.at, align 4
   %arrived.at = getelementptr i8, ptr %barrier, i64 {_at(Barrier, "arrived")}
   %generation.at = getelementptr i8, ptr %barrier, i64 {_at(Barrier, "generation")}
@@ -77,8 +89,8 @@ release:
 wait:
   %spins.at = getelementptr i8, ptr %barrier, i64 {_at(Barrier, "spins")}
   %spins = load i32, ptr %spins.at, align 4
-  %park.at = getelementptr i8, ptr %call, i64 {_field("park")}
-  %park = load ptr, ptr %park.at, align 8
+  %park.at = getelementptr i8, ptr %call, i64 {field("park")}
+  %park = load ptr, ptr %park.at, align {machine.pointer_bytes}
   %can.park = icmp ne ptr %park, null
   br label %look
 
@@ -95,7 +107,7 @@ stay:
   br i1 %parks, label %sleep, label %spin
 
 spin:
-  call void @llvm.x86.sse2.pause()
+  {pause}
   %counted = add i32 %count, 1
   br label %look
 
@@ -109,8 +121,8 @@ leave:
 
 define internal i32 @rlx_cancelled(ptr %call) #0 {{
 entry:
-  %cancel.at = getelementptr i8, ptr %call, i64 {_field("cancel")}
-  %cancel = load ptr, ptr %cancel.at, align 8
+  %cancel.at = getelementptr i8, ptr %call, i64 {field("cancel")}
+  %cancel = load ptr, ptr %cancel.at, align {machine.pointer_bytes}
   %none = icmp eq ptr %cancel, null
   br i1 %none, label %no, label %read
 
@@ -124,7 +136,7 @@ no:
 
 define internal i32 @rlx_begin(ptr %call, i32 %kernel) #0 {{
 entry:
-  %threads.at = getelementptr i8, ptr %call, i64 {_field("thread_count")}
+  %threads.at = getelementptr i8, ptr %call, i64 {field("thread_count")}
   %threads = load i32, ptr %threads.at, align 4
   %alone = icmp eq i32 %threads, 1
   br i1 %alone, label %ask, label %team
@@ -138,8 +150,8 @@ team:
   br i1 %first, label %decided, label %agreed
 
 agreed:
-  %barrier.at = getelementptr i8, ptr %call, i64 {_field("barrier")}
-  %barrier = load ptr, ptr %barrier.at, align 8
+  %barrier.at = getelementptr i8, ptr %call, i64 {field("barrier")}
+  %barrier = load ptr, ptr %barrier.at, align {machine.pointer_bytes}
   %decision.at = getelementptr i8, ptr %barrier, i64 {_at(Barrier, "reserved")}
   %decision = load atomic i32, ptr %decision.at monotonic, align 4
   br label %decided
@@ -151,8 +163,8 @@ decided:
   br i1 %traced, label %trace, label %done
 
 trace:
-  %clock.at = getelementptr i8, ptr %call, i64 {_field("clock")}
-  %clock = load ptr, ptr %clock.at, align 8
+  %clock.at = getelementptr i8, ptr %call, i64 {field("clock")}
+  %clock = load ptr, ptr %clock.at, align {machine.pointer_bytes}
   %now = call i64 @rlx_now(ptr %clock)
   %start.at = getelementptr i8, ptr %row, i64 {_at(Trace, "start_ns")}
   store i64 %now, ptr %start.at, align 8
@@ -169,21 +181,21 @@ entry:
   br i1 %traced, label %trace, label %meet
 
 trace:
-  %clock.at = getelementptr i8, ptr %call, i64 {_field("clock")}
-  %clock = load ptr, ptr %clock.at, align 8
+  %clock.at = getelementptr i8, ptr %call, i64 {field("clock")}
+  %clock = load ptr, ptr %clock.at, align {machine.pointer_bytes}
   %now = call i64 @rlx_now(ptr %clock)
   %end.at = getelementptr i8, ptr %row, i64 {_at(Trace, "end_ns")}
   store i64 %now, ptr %end.at, align 8
   %kernel.at = getelementptr i8, ptr %row, i64 {_at(Trace, "kernel")}
   store i32 %kernel, ptr %kernel.at, align 4
-  %index.at = getelementptr i8, ptr %call, i64 {_field("thread_index")}
+  %index.at = getelementptr i8, ptr %call, i64 {field("thread_index")}
   %index = load i32, ptr %index.at, align 4
   %thread.at = getelementptr i8, ptr %row, i64 {_at(Trace, "thread")}
   store i32 %index, ptr %thread.at, align 4
   br label %meet
 
 meet:
-  %threads.at = getelementptr i8, ptr %call, i64 {_field("thread_count")}
+  %threads.at = getelementptr i8, ptr %call, i64 {field("thread_count")}
   %threads = load i32, ptr %threads.at, align 4
   %alone = icmp eq i32 %threads, 1
   br i1 %alone, label %done, label %wait
@@ -198,16 +210,16 @@ done:
 
 define internal ptr @rlx_row(ptr %call, i32 %kernel) #0 {{
 entry:
-  %trace.at = getelementptr i8, ptr %call, i64 {_field("trace")}
-  %trace = load ptr, ptr %trace.at, align 8
-  %clock.at = getelementptr i8, ptr %call, i64 {_field("clock")}
-  %clock = load ptr, ptr %clock.at, align 8
+  %trace.at = getelementptr i8, ptr %call, i64 {field("trace")}
+  %trace = load ptr, ptr %trace.at, align {machine.pointer_bytes}
+  %clock.at = getelementptr i8, ptr %call, i64 {field("clock")}
+  %clock = load ptr, ptr %clock.at, align {machine.pointer_bytes}
   %no.trace = icmp eq ptr %trace, null
   %no.clock = icmp eq ptr %clock, null
   %none = or i1 %no.trace, %no.clock
-  %threads.at = getelementptr i8, ptr %call, i64 {_field("thread_count")}
+  %threads.at = getelementptr i8, ptr %call, i64 {field("thread_count")}
   %threads = load i32, ptr %threads.at, align 4
-  %index.at = getelementptr i8, ptr %call, i64 {_field("thread_index")}
+  %index.at = getelementptr i8, ptr %call, i64 {field("thread_index")}
   %index = load i32, ptr %index.at, align 4
   %rows = mul i32 %kernel, %threads
   %place = add i32 %rows, %index
@@ -219,16 +231,17 @@ entry:
 """
 
 
-def entry(program: Program, spec: TargetSpec) -> str:
+def entry(program: Program, machine: Machine) -> str:
     """The support functions and `rlx_main`."""
-    del spec
+    layout = call_layout(machine.pointer_bytes)
+    field = layout.offset
     lines = [
         f"define dso_local i32 @{ENTRY}(ptr noundef %call) #0 {{",
         "entry:",
         "  %size = load i32, ptr %call, align 8",
-        f"  %version.at = getelementptr i8, ptr %call, i64 {_field('abi_version')}",
+        f"  %version.at = getelementptr i8, ptr %call, i64 {field('abi_version')}",
         "  %version = load i32, ptr %version.at, align 4",
-        f"  %large = icmp uge i32 %size, {_SIZE_OF_CALL}",
+        f"  %large = icmp uge i32 %size, {layout.size}",
         f"  %known = icmp eq i32 %version, {ABI_VERSION}",
         "  %right = and i1 %large, %known",
         "  br i1 %right, label %team, label %bad",
@@ -236,10 +249,10 @@ def entry(program: Program, spec: TargetSpec) -> str:
         "team:",
     ]
     for name in ("thread_index", "thread_count"):
-        lines += [f"  %{name}.at = getelementptr i8, ptr %call, i64 {_field(name)}"]
+        lines += [f"  %{name}.at = getelementptr i8, ptr %call, i64 {field(name)}"]
         lines += [f"  %{name}.i32 = load i32, ptr %{name}.at, align 4", f"  %{name} = sext i32 %{name}.i32 to i64"]
     for name in ("inputs", "outputs", "weights", "workspace", "state", "dims", "barrier"):
-        lines += [f"  %{name}.at = getelementptr i8, ptr %call, i64 {_field(name)}"]
+        lines += [f"  %{name}.at = getelementptr i8, ptr %call, i64 {field(name)}"]
         lines += [f"  %{name} = load ptr, ptr %{name}.at, align 8"]
     lines += [
         "  %is.leader = icmp eq i64 %thread_index, 0",
@@ -252,7 +265,7 @@ def entry(program: Program, spec: TargetSpec) -> str:
     ]
     for region, count in (("inputs", len(program.inputs)), ("outputs", len(program.outputs))):
         for place in range(count):
-            lines += [f"  %{region}.{place}.at = getelementptr i8, ptr %{region}, i64 {8 * place}"]
+            lines += [f"  %{region}.{place}.at = getelementptr i8, ptr %{region}, i64 {machine.pointer_bytes * place}"]
             lines += [f"  %{region}.{place} = load ptr, ptr %{region}.{place}.at, align 8"]
     lines += ["  br label %begin.0", ""]
     kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -292,7 +305,7 @@ def entry(program: Program, spec: TargetSpec) -> str:
     if program.launches:
         lines += ["cancelled:", f"  ret i32 {RLX_CANCELLED}"]
     lines += ["}", ""]
-    return "\n".join([_SUPPORT, *lines])
+    return "\n".join([_support(machine), *lines])
 
 
 def _address(argument: Argument, name: str, lines: list[str]) -> str:

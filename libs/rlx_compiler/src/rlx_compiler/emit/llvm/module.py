@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from rlx_base.dtypes import INDEX
-from rlx_compiler.emit.llvm.entry import ENTRY_DECLARATIONS, entry, kernel_symbol
+from rlx_compiler.emit.llvm.entry import declarations, entry, kernel_symbol
+from rlx_compiler.emit.llvm.machine import Machine
 from rlx_compiler.emit.llvm.types import value_type
 from rlx_compiler.emit.llvm.writer import LlvmWriter
 from rlx_compiler.emit.spelling import Value
@@ -18,10 +18,8 @@ from rlx_compiler.targets.spec import TargetSpec
 
 __all__ = ["emit"]
 
-_TRIPLE: Final = "x86_64-unknown-linux-gnu"
 
-
-def emit(program: Program, spec: TargetSpec) -> Mapping[str, str]:
+def emit(program: Program, spec: TargetSpec, machine: Machine) -> Mapping[str, str]:
     """`kernel.ll`."""
     functions: dict[str, Function] = {}
     intrinsics: set[str] = set()
@@ -34,23 +32,27 @@ def emit(program: Program, spec: TargetSpec) -> Mapping[str, str]:
             done.add(name)
     lines = [
         f'source_filename = "{program.name}"',
-        f'target triple = "{_TRIPLE}"',
+        f'target triple = "{machine.triple}"',
         "",
         *texts,
-        entry(program, spec),
-        *sorted(intrinsics | ENTRY_DECLARATIONS),
+        entry(program, machine),
+        *sorted(intrinsics | declarations(machine)),
         "",
-        _attributes(spec),
+        _attributes(spec, machine),
         "!0 = !{}",
+        *machine.flags(),
         "",
     ]
     return {"kernel.ll": "\n".join(lines)}
 
 
-def _attributes(spec: TargetSpec) -> str:
-    features = ",".join([*(f"+{name}" for name in sorted(spec.features)), "-prefer-256-bit"])
+def _attributes(spec: TargetSpec, machine: Machine) -> str:
     # No builtins: a loop that copies stays a loop, since there is no libc to call.
-    return f'attributes #0 = {{ nounwind "no-builtins" "target-cpu"="{spec.cpu}" "target-features"="{features}" }}'
+    parts = ["nounwind", '"no-builtins"', f'"target-cpu"="{machine.cpu(spec)}"', machine.function]
+    if tuning := machine.tuning(spec):
+        parts.append(f'"tune-cpu"="{tuning}"')
+    parts.append(f'"target-features"="{machine.features(spec)}"')
+    return f"attributes #0 = {{ {' '.join(part for part in parts if part)} }}"
 
 
 def _kernel(
