@@ -2,6 +2,8 @@
 
 import { gzipSync } from "node:zlib";
 
+import type { Response } from "@playwright/test";
+
 import { expect, test } from "./page";
 
 const JOBS = 10_000;
@@ -41,23 +43,24 @@ function job(number: number) {
   };
 }
 
-test("the first load is at most 300 KB of gzip", async ({ page, baseURL }) => {
-  const loaded: string[] = [];
+test("the first load is at most 300 KB of gzip", async ({ page }) => {
+  const loaded: Response[] = [];
   page.on("response", (response) => {
-    if (/\.(js|css|html)$|\/$/.test(new URL(response.url()).pathname)) loaded.push(response.url());
+    if (/\.(js|css|html)$|\/$/.test(new URL(response.url()).pathname)) loaded.push(response);
   });
   await page.goto("/");
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  const contents = await Promise.all(
-    loaded.map(async (url) => Buffer.from(await (await fetch(url)).arrayBuffer())),
-  );
+  const contents = await Promise.all(loaded.map((response) => response.body()));
   const sizes = contents.map((content) => gzipSync(content).length);
   expect(sizes.length).toBeGreaterThanOrEqual(3);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   console.log(`first load: ${(total / 1000).toFixed(0)} kB of gzip`);
   expect(total).toBeLessThanOrEqual(300_000);
-  const encoded = await page.request.get(loaded.find((url) => url.endsWith(".js")) ?? `${baseURL}`);
-  expect(encoded.headers()["content-encoding"]).toBe("gzip");
+  // And so it travels; what fits in one packet is not worth it.
+  for (const [place, response] of loaded.entries()) {
+    if ((contents[place]?.length ?? 0) > 1000)
+      expect(response.headers()["content-encoding"], response.url()).toBe("gzip");
+  }
   // The chart library comes with the page that draws a chart.
   expect(contents.some((content) => content.includes("recharts-wrapper"))).toBe(false);
 });

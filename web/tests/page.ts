@@ -1,7 +1,7 @@
 // What the tests share: a page that may log no error, and the checks of axe.
 
 import AxeBuilder from "@axe-core/playwright";
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type Locator, type Page } from "@playwright/test";
 
 export { expect };
 
@@ -45,4 +45,16 @@ export async function accessible(page: Page) {
 export async function fits(page: Page) {
   const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   expect(wide).toBeLessThanOrEqual(window ?? 0);
+}
+
+/** A file let go over an element, as the mouse does it. */
+export async function drop(on: Locator, file: { name: string; type: string; base64: string }) {
+  const data = await on.page().evaluateHandle(({ name, type, base64 }) => {
+    const transfer = new DataTransfer();
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    transfer.items.add(new File([bytes], name, { type }));
+    return transfer;
+  }, file);
+  for (const event of ["dragenter", "dragover", "drop"])
+    await on.dispatchEvent(event, { dataTransfer: data });
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Card, Group, Progress, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Anchor, Button, Card, Group, Loader, Progress, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
@@ -119,7 +119,7 @@ function Outcome({ task, digest }: { task: Task; digest: string }) {
         </Tabs.List>
       </Group>
       <Tabs.Panel value="report" pt="sm">
-        <Suspense>
+        <Suspense fallback={<Loader aria-label="Loading" />}>
           <CompileReport digest={digest} />
         </Suspense>
       </Tabs.Panel>

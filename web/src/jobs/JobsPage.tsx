@@ -11,6 +11,7 @@ import { Empty } from "../parts/Empty";
 import { Failure } from "../parts/Failure";
 import { Page } from "../parts/Page";
 import { State } from "../parts/State";
+import { To } from "../parts/To";
 import { between, moment } from "../parts/words";
 import { useJobs } from "./useJobs";
 
@@ -41,7 +42,7 @@ export function JobsPage() {
       ) : jobs.length === 0 ? (
         <Empty says={state ? `No job is ${state}.` : "No job yet."}>
           <Text size="sm">
-            <Link to="/models">Upload a model</Link> and compile it; it shows here as it runs.
+            <To path="/models">Upload a model</To> and compile it; it shows here as it runs.
           </Text>
         </Empty>
       ) : (
@@ -86,7 +87,13 @@ function JobList({ jobs, more }: { jobs: readonly Job[]; more: (() => unknown) |
         <Followed key={job.id} job={job.id} />
       ))}
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- the arrows walk between its links */}
-      <div className="jobs" ref={scroller} onKeyDown={walk} data-testid="jobs">
+      <div
+        className="jobs"
+        ref={scroller}
+        style={{ height: `min(${rows.getTotalSize() + 2}px, 100dvh - 11rem)` }}
+        onKeyDown={walk}
+        data-testid="jobs"
+      >
         <ul style={{ height: rows.getTotalSize() }} aria-label="Jobs, newest first">
           {shown.map((row) => {
             const job = jobs[row.index];
@@ -137,12 +144,14 @@ const Row = memo(function Row({ job }: { job: Job }) {
         {job.model} version {job.version}
       </span>
       <State state={job.state} />
-      <span className="time">{moment(job.created_at)}</span>
+      <span className={job.state === "running" ? "time took" : "time"}>{moment(job.created_at)}</span>
       <span className="targets mono">{job.tasks.map((task) => task.target).join(", ")}</span>
       {job.state === "running" ? (
         <progress className="bar" max={job.tasks.length} value={done} aria-label="Progress" />
       ) : (
-        <span className="time">{job.ended_at ? `took ${between(job.created_at, job.ended_at)}` : ""}</span>
+        <span className="time took">
+          {job.ended_at ? `took ${between(job.created_at, job.ended_at)}` : ""}
+        </span>
       )}
     </Link>
   );

@@ -1,4 +1,4 @@
-import { Anchor, Button, Stack, Tabs, Text } from "@mantine/core";
+import { Anchor, Button, Stack, Table, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "react-router";
@@ -11,7 +11,7 @@ import { bytes } from "../parts/words";
 import CompileReport from "./CompileReport";
 
 const READABLE = /\.(rlx|ll|c|h|cl|ptx|json)$/;
-const SHOWN_BYTES = 2 << 20;
+const SHOWN_BYTES = 16 << 20;
 
 export function Component() {
   const { digest = "" } = useParams();
@@ -64,24 +64,32 @@ function Files({ digest }: { digest: string }) {
     <Loaded query={query}>
       {(manifest) => (
         <Stack gap="xs">
-          {Object.entries(manifest.files).map(([name, file]) => (
-            <Text key={name} size="sm">
-              <Anchor href={filePath(digest, name)} download={name} className="mono">
-                {name}
-              </Anchor>{" "}
-              {bytes(file.bytes)}{" "}
-              {READABLE.test(name) && file.bytes <= SHOWN_BYTES && (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  onClick={() => setShown(name)}
-                  aria-pressed={shown === name}
-                >
-                  Read<span className="skip"> {name}</span>
-                </Button>
-              )}
-            </Text>
-          ))}
+          <Table aria-label="Files" maw={560}>
+            <Table.Tbody>
+              {Object.entries(manifest.files).map(([name, file]) => (
+                <Table.Tr key={name}>
+                  <Table.Td>
+                    <Anchor href={filePath(digest, name)} download={name} className="mono breaking" inherit>
+                      {name}
+                    </Anchor>
+                  </Table.Td>
+                  <Table.Td className="figure">{bytes(file.bytes)}</Table.Td>
+                  <Table.Td>
+                    {READABLE.test(name) && file.bytes <= SHOWN_BYTES && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        onClick={() => setShown(name)}
+                        aria-pressed={shown === name}
+                      >
+                        Read<span className="skip"> {name}</span>
+                      </Button>
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
           {shown && <FileText digest={digest} file={shown} />}
         </Stack>
       )}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
 
 import { reportQuery } from "../api/queries";
-import type { Report, ReportKernel } from "../api/report";
+import type { FusionChoice, Report, ReportKernel } from "../api/report";
 import { Loaded } from "../parts/Page";
 import { bytes, count } from "../parts/words";
 
@@ -19,7 +19,6 @@ function ReportView({ report }: { report: Report }) {
   const kernels = report.kernels.filter((one) =>
     `${one.name} ${one.ops.join(" ")}`.toLowerCase().includes(wanted),
   );
-  const apart = report.fusion.filter((choice) => !choice.fused);
   return (
     <Stack gap="sm">
       <Text size="sm">
@@ -56,21 +55,28 @@ function ReportView({ report }: { report: Report }) {
           </Accordion.Item>
         ))}
       </Accordion>
-      {apart.length > 0 && (
-        <section aria-label="Not fused">
-          <Text fw={600} size="sm">
-            Not fused
-          </Text>
-          <List size="sm">
-            {apart.map((choice) => (
-              <List.Item key={`${choice.producer} ${choice.consumer}`} className="breaking">
-                {choice.producer} → {choice.consumer}: {choice.reason}
-              </List.Item>
-            ))}
-          </List>
-        </section>
-      )}
+      <Fusion title="Not fused" choices={report.fusion.filter((choice) => !choice.fused)} />
+      <Fusion title="Fused" choices={report.fusion.filter((choice) => choice.fused)} />
     </Stack>
+  );
+}
+
+/** Each pair that could have been one kernel, with the gain or loss that decided. */
+function Fusion({ title, choices }: { title: string; choices: readonly FusionChoice[] }) {
+  if (choices.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        {title}: {choices.length}
+      </summary>
+      <List size="sm" mt="xs">
+        {choices.map((choice) => (
+          <List.Item key={`${choice.producer} ${choice.consumer}`} className="breaking">
+            {choice.producer} → {choice.consumer}: {choice.reason}
+          </List.Item>
+        ))}
+      </List>
+    </details>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NativeSelect, Stack, Table, Tabs, Text } from "@mantine/core";
+import { Anchor, Button, Group, Loader, NativeSelect, Stack, Table, Tabs, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
@@ -112,7 +112,7 @@ function ProgramView({
         as === "text" ? (
           <Source text={program.text} line={line} label={`Text of ${program.file}`} />
         ) : (
-          <Suspense>
+          <Suspense fallback={<Loader aria-label="Loading" />}>
             <Graph program={program} />
           </Suspense>
         )

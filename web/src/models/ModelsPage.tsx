@@ -1,16 +1,19 @@
-import { Anchor, Button, Modal, Table, Text } from "@mantine/core";
+import { Button, Modal, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
 
-import { modelsQuery } from "../api/queries";
+import type { Deployment } from "../api/client";
+import { deploymentsQuery, modelsQuery } from "../api/queries";
 import { Empty } from "../parts/Empty";
 import { Loaded, Page } from "../parts/Page";
+import { To } from "../parts/To";
 import { moment } from "../parts/words";
 import { Upload } from "./Upload";
 
 export function ModelsPage() {
   const query = useQuery(modelsQuery);
+  const deployments = useQuery(deploymentsQuery);
+  const deployed = new Map(deployments.data?.map((one) => [one.model, one]));
   const [opened, { open, close }] = useDisclosure();
   return (
     <Page title="Models" actions={<Button onClick={open}>Upload a model</Button>}>
@@ -36,6 +39,7 @@ export function ModelsPage() {
                   <Table.Tr>
                     <Table.Th>Name</Table.Th>
                     <Table.Th>Latest version</Table.Th>
+                    <Table.Th>Deployed</Table.Th>
                     <Table.Th>Since</Table.Th>
                   </Table.Tr>
                 </Table.Thead>
@@ -43,11 +47,12 @@ export function ModelsPage() {
                   {models.map((model) => (
                     <Table.Tr key={model.name}>
                       <Table.Td>
-                        <Anchor component={Link} to={`/models/${model.name}`} className="breaking">
-                          {model.name}
-                        </Anchor>
+                        <To path={`/models/${model.name}`}>{model.name}</To>
                       </Table.Td>
                       <Table.Td>{model.latest_version}</Table.Td>
+                      <Table.Td>
+                        <Deployed deployment={deployed.get(model.name)} />
+                      </Table.Td>
                       <Table.Td>{moment(model.created_at)}</Table.Td>
                     </Table.Tr>
                   ))}
@@ -59,4 +64,8 @@ export function ModelsPage() {
       </Loaded>
     </Page>
   );
+}
+
+function Deployed({ deployment }: { deployment?: Deployment }) {
+  return deployment ? `version ${deployment.version} for ${deployment.targets.join(", ")}` : "";
 }

@@ -51,6 +51,9 @@ function NodeCard({ node: { record, liveness, age_ms } }: { node: NodeView }) {
         {seconds(age_ms / 1e3)} ago
       </Text>
       <Stack gap={4} mt="xs">
+        {!record.devices?.length && (
+          <Text size="sm">No device: it passes requests on to those who have one.</Text>
+        )}
         {(record.devices ?? []).map((device) => (
           <Text size="sm" key={`${device.kind}:${device.index}`} className="breaking">
             <span className="mono">

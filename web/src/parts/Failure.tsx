@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
-import { Link, useRouteError } from "react-router";
+import { useRouteError } from "react-router";
 
 import { ApiProblem, type Problem } from "../api/client";
+import { To } from "./To";
 
 /** A long line of the source scrolls within; it does not widen what is around it. */
 const NARROW = { body: { minWidth: 0 } };
@@ -9,7 +10,14 @@ const NARROW = { body: { minWidth: 0 } };
 /** What is wrong with what, where in the text, and what to do. */
 export function ProblemView({ problem, openAt }: { problem: Problem; openAt?: string }) {
   return (
-    <Alert variant="outline" color="red" title={<Title problem={problem} />} role="alert" styles={NARROW}>
+    <Alert
+      variant="outline"
+      color="red"
+      title={<Title problem={problem} />}
+      role="alert"
+      styles={NARROW}
+      my="xs"
+    >
       {problem.rendered ? (
         <div className="scroll" role="region" tabIndex={0} aria-label="What is wrong, and where">
           <pre data-testid="caret" style={{ padding: "0.5rem 0.75rem" }}>
@@ -38,7 +46,7 @@ export function ProblemView({ problem, openAt }: { problem: Problem; openAt?: st
       )}
       {openAt && (
         <Text size="sm" mt="xs">
-          <Link to={openAt}>Open line {problem.line} of the source</Link>
+          <To path={openAt}>Open line {problem.line} of the source</To>
         </Text>
       )}
     </Alert>
@@ -87,7 +95,7 @@ export function RouteFailure() {
     <Failure error={error} retry={() => location.reload()} />
   ) : (
     <Text>
-      There is no such page. <Link to="/jobs">To the jobs</Link>
+      There is no such page. <To path="/jobs">To the jobs</To>
     </Text>
   );
 }

@@ -73,7 +73,7 @@ export function InputField({
       </Group>
       {picture && (
         <NativeSelect
-          label="Colours become"
+          label="Values of the pixels"
           value={scaling}
           onChange={(event) => {
             const chosen = event.currentTarget.value as Scaling;

@@ -1,14 +1,16 @@
-import { Button, Checkbox, Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { Button, Checkbox, Grid, Group, NativeSelect, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 
-import { type InferResponse, type ModelVersion, type Profile, send } from "../api/client";
+import type { ModelVersion } from "../api/client";
 import { deploymentsQuery, modelsQuery, versionsQuery } from "../api/queries";
 import { Empty } from "../parts/Empty";
 import { Failure } from "../parts/Failure";
 import { Loaded, Page } from "../parts/Page";
+import { To } from "../parts/To";
 import { Answer } from "./Answer";
+import { ask, PROFILED_RUNS, profiled, type Question } from "./ask";
 import { InputField } from "./InputField";
 import type { Given } from "./tensors";
 
@@ -24,7 +26,7 @@ export function Component() {
             return (
               <Empty says="No model yet.">
                 <Text size="sm">
-                  <Link to="/models">Upload one</Link>, compile it and deploy it.
+                  <To path="/models">Upload one</To>, compile it and deploy it.
                 </Text>
               </Empty>
             );
@@ -62,7 +64,7 @@ function Versions({ model }: { model: string }) {
               return (
                 <Empty says={`No node holds ${model} yet.`}>
                   <Text size="sm">
-                    Compile and deploy it on <Link to={`/models/${model}`}>its page</Link>.
+                    Compile and deploy it on <To path={`/models/${model}`}>its page</To>.
                   </Text>
                 </Empty>
               );
@@ -75,76 +77,67 @@ function Versions({ model }: { model: string }) {
   );
 }
 
-interface Ran {
-  readonly response: InferResponse;
-  readonly profile: Profile | null;
-}
-
 function Form({ version, targets }: { version: ModelVersion; targets: readonly string[] }) {
   const [given, setGiven] = useState<Readonly<Record<string, Given | null>>>({});
   const [target, setTarget] = useState("");
-  const [profiled, setProfiled] = useState(false);
+  const [profiling, setProfiling] = useState(false);
   const client = useQueryClient();
   const run = useMutation({
-    mutationFn: async (): Promise<Ran> => {
-      const body = {
+    mutationFn: async () => {
+      const question: Question = {
         model: version.model,
         version: version.version,
         ...(target ? { target } : {}),
         inputs: given,
-        profile: profiled,
       };
-      const headers = { "Content-Type": "application/json" };
-      const asked = await send("/v1/infer", { method: "POST", body: JSON.stringify(body), headers });
-      const response = (await asked.json()) as InferResponse;
-      return { response, profile: response.profile ? await keep(response) : null };
+      return profiling ? profiled(question) : { response: await ask(question), profile: null };
     },
     onSuccess: () => client.invalidateQueries({ queryKey: ["profiles"] }),
   });
-  const ready = version.inputs.every((input) => given[input.name]);
+  const missing = version.inputs.filter((input) => !given[input.name]).map((input) => input.name);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     run.mutate();
   };
   return (
-    <Stack component="form" onSubmit={submit}>
-      {version.inputs.map((input) => (
-        <InputField
-          key={input.name}
-          input={input}
-          onGiven={(tensor) => setGiven((known) => ({ ...known, [input.name]: tensor }))}
-        />
-      ))}
-      <Group align="end">
-        <NativeSelect
-          label="Target"
-          value={target}
-          onChange={(event) => setTarget(event.currentTarget.value)}
-          data={[{ value: "", label: "any" }, ...targets]}
-        />
-        <Checkbox
-          label="Profile this run"
-          checked={profiled}
-          onChange={(event) => setProfiled(event.currentTarget.checked)}
-          my={8}
-        />
-        <Button type="submit" disabled={!ready} loading={run.isPending}>
-          Run
-        </Button>
-      </Group>
-      {run.error && <Failure error={run.error} />}
-      {run.data && <Answer response={run.data.response} profile={run.data.profile} />}
-    </Stack>
+    <Grid gap="xl">
+      <Grid.Col span={{ base: 12, lg: 6 }}>
+        <Stack component="form" onSubmit={submit}>
+          {version.inputs.map((input) => (
+            <InputField
+              key={input.name}
+              input={input}
+              onGiven={(tensor) => setGiven((known) => ({ ...known, [input.name]: tensor }))}
+            />
+          ))}
+          <Group align="end">
+            <NativeSelect
+              label="Target"
+              value={target}
+              onChange={(event) => setTarget(event.currentTarget.value)}
+              data={[{ value: "", label: "any" }, ...targets]}
+            />
+            <Checkbox
+              label={`Profile, in ${PROFILED_RUNS} runs`}
+              checked={profiling}
+              onChange={(event) => setProfiling(event.currentTarget.checked)}
+              my={8}
+            />
+            <Button type="submit" disabled={missing.length > 0} loading={run.isPending}>
+              Run
+            </Button>
+          </Group>
+          {missing.length > 0 && (
+            <Text size="sm" c="dimmed">
+              {missing.join(", ")} {missing.length > 1 ? "have" : "has"} no value yet.
+            </Text>
+          )}
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, lg: 6 }}>
+        {run.error && <Failure error={run.error} />}
+        {run.data && <Answer response={run.data.response} profile={run.data.profile} />}
+      </Grid.Col>
+    </Grid>
   );
-}
-
-/** Keeps the trace on the server, with the timings of the whole call beside it. */
-async function keep(response: InferResponse): Promise<Profile> {
-  const { profile, timings, node, device } = response;
-  const other = { ...(profile?.otherData as object), timings, node, device };
-  const note = `playground, version ${response.version} for ${response.target} on ${node}`;
-  const query = new URLSearchParams({ model: response.model, note });
-  const body = JSON.stringify({ ...profile, otherData: other });
-  const headers = { "Content-Type": "application/json" };
-  return (await (await send(`/v1/profiles?${query}`, { method: "POST", body, headers })).json()) as Profile;
 }

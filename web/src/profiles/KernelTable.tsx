@@ -28,6 +28,10 @@ const COLUMNS: readonly Column[] = [
   { title: "Bottleneck", value: (k, t) => bound(k, t.peak).name, text: (k, t) => bound(k, t.peak).name },
 ];
 
+/** The share is drawn behind its figure, as a bar. */
+const share = (title: string, kernel: Kernel) =>
+  title === "Share" ? { backgroundSize: `${(100 * kernel.share).toFixed(1)}% 100%` } : undefined;
+
 /** Every kernel with its figures, the slowest first until another column is asked for. */
 export function KernelTable(props: {
   trace: Trace;
@@ -91,7 +95,11 @@ export function KernelTable(props: {
                     <div className="ops breaking">{kernel.ops.join(" + ")}</div>
                   </Table.Td>
                   {COLUMNS.map(({ title, text }) => (
-                    <Table.Td key={title} style={{ whiteSpace: "nowrap" }}>
+                    <Table.Td
+                      key={title}
+                      className={title === "Share" ? "share" : "figure"}
+                      style={share(title, kernel)}
+                    >
                       {text(kernel, props.trace)}
                     </Table.Td>
                   ))}

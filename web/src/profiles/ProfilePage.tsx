@@ -1,4 +1,4 @@
-import { Button, Card, Stack, Text, Title } from "@mantine/core";
+import { Button, Card, Loader, NativeSelect, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useParams } from "react-router";
@@ -29,6 +29,20 @@ function ProfileView({ profile, content }: { profile: Profile; content: unknown 
   const trace = useMemo(() => read(content), [content]);
   const [chosen, setChosen] = useState<string | null>(null);
   const slowest = trace.kernels[0];
+  const [number, setNumber] = useState(trace.fastest.number);
+  const run = trace.runs.find((one) => one.number === number) ?? trace.runs[0];
+  const runs = trace.runs.length > 1 && (
+    <NativeSelect
+      aria-label="Run"
+      size="xs"
+      value={String(number)}
+      onChange={(event) => setNumber(Number(event.currentTarget.value))}
+      data={trace.runs.map((one) => ({
+        value: String(one.number),
+        label: `run ${one.number + 1}, ${seconds(one.duration / 1e6)}`,
+      }))}
+    />
+  );
   const download = (
     <Button
       component="a"
@@ -44,14 +58,14 @@ function ProfileView({ profile, content }: { profile: Profile; content: unknown 
       {slowest ? (
         <Stack>
           <Summary trace={trace} note={profile.note ?? ""} />
-          <Timeline trace={trace} chosen={chosen} onChoose={setChosen} />
+          <Timeline key={number} trace={trace} run={run} runs={runs} chosen={chosen} onChoose={setChosen} />
           <KernelTable trace={trace} chosen={chosen} onChoose={setChosen} />
           <section aria-label="Roofline">
             <Title order={2} size="h5" mb="xs">
               Roofline
             </Title>
             {trace.peak ? (
-              <Suspense>
+              <Suspense fallback={<Loader aria-label="Loading" />}>
                 <Roofline kernels={trace.kernels} peak={trace.peak} chosen={chosen} onChoose={setChosen} />
               </Suspense>
             ) : (
@@ -76,8 +90,9 @@ function Summary({ trace, note }: { trace: Trace; note: string }) {
     <Card withBorder radius="md">
       <Text data-testid="slowest" className="breaking">
         Slowest kernel: <strong>{slowest.name}</strong>, {seconds(slowest.time / 1e6)},{" "}
-        {percent(slowest.share)} of all kernels, {kind.name}
-        {kind.ofRoof === null ? "" : `, at ${percent(kind.ofRoof)} of the roof over it`}.
+        {percent(slowest.share)} of all kernels.
+        {kind.ofRoof !== null &&
+          ` It is ${kind.name}, at ${percent(kind.ofRoof)} of what ${kind.roof} allows.`}
       </Text>
       <Text size="sm">{kind.advice}</Text>
       {networkBound(trace) && (
@@ -91,7 +106,7 @@ function Summary({ trace, note }: { trace: Trace; note: string }) {
           note,
           `${trace.kernels.length} kernels`,
           `${trace.threads.length} threads`,
-          seconds(trace.duration / 1e6),
+          `the fastest of ${trace.runs.length} runs took ${seconds(trace.fastest.duration / 1e6)}`,
         ]
           .filter(Boolean)
           .join(", ")}

@@ -1,10 +1,10 @@
-import { Anchor, Table, Text } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
 
 import { profilesQuery } from "../api/queries";
 import { Empty } from "../parts/Empty";
 import { Loaded, Page } from "../parts/Page";
+import { To } from "../parts/To";
 import { bytes, moment } from "../parts/words";
 
 export function Component() {
@@ -16,7 +16,8 @@ export function Component() {
           profiles.length === 0 ? (
             <Empty says="No profile yet.">
               <Text size="sm">
-                Run a model in the <Link to="/playground">playground</Link> with “Profile this run”.
+                Run a model in the <To path="/playground">playground</To> with “Profile” ticked, or post the
+                file of <span className="mono">rlx infer --profile</span> to /v1/profiles.
               </Text>
             </Empty>
           ) : (
@@ -34,9 +35,7 @@ export function Component() {
                   {profiles.map((one) => (
                     <Table.Tr key={one.id}>
                       <Table.Td>
-                        <Anchor component={Link} to={`/profiles/${one.id}`}>
-                          {one.model ?? one.id}
-                        </Anchor>
+                        <To path={`/profiles/${one.id}`}>{one.model ?? one.id}</To>
                       </Table.Td>
                       <Table.Td>{one.note}</Table.Td>
                       <Table.Td>{moment(one.created_at)}</Table.Td>

@@ -3,7 +3,6 @@
 import { useComputedColorScheme } from "@mantine/core";
 import {
   CartesianGrid,
-  Cell,
   ReferenceLine,
   ResponsiveContainer,
   Scatter,
@@ -16,6 +15,9 @@ import {
 import { seconds } from "../parts/words";
 import { bound, type Kernel, type Peak } from "./trace";
 
+/** So many of the slowest kernels carry their names. */
+const NAMED = 3;
+
 export default function Roofline(props: {
   kernels: readonly Kernel[];
   peak: Peak;
@@ -26,6 +28,7 @@ export default function Roofline(props: {
   const dark = useComputedColorScheme("light") === "dark";
   const ink = dark ? "#a8b1bc" : "#59636e";
   const kernels = props.kernels.filter((kernel) => kernel.intensity > 0 && kernel.gflops > 0);
+  const named = new Set(kernels.slice(0, NAMED).map((kernel) => kernel.name));
   const ridge = peak.gflops / peak.gbytes_per_s;
   const left = decade(Math.min(ridge, ...kernels.map((kernel) => kernel.intensity)), Math.floor);
   const right = decade(Math.max(ridge, ...kernels.map((kernel) => kernel.intensity)), Math.ceil);
@@ -83,22 +86,43 @@ export default function Roofline(props: {
             cursor={false}
             content={({ payload }) => <About kernel={payload?.[0]?.payload} peak={peak} />}
           />
-          <Scatter data={kernels} isAnimationActive={false}>
-            {kernels.map((kernel) => (
-              <Cell
-                key={kernel.name}
-                fill={kernel.name === chosen ? (dark ? "#e3b341" : "#b3261e") : dark ? "#79b8ff" : "#0b5cad"}
-                fillOpacity={0.8}
-                r={4 + 14 * Math.sqrt(kernel.share)}
-                cursor="pointer"
-                onClick={() => props.onChoose(kernel.name === chosen ? null : kernel.name)}
-              />
-            ))}
-          </Scatter>
+          <Scatter
+            data={kernels}
+            isAnimationActive={false}
+            shape={({ cx = 0, cy = 0, payload }: { cx?: number; cy?: number; payload?: Kernel }) => {
+              if (!payload) return <g />;
+              const at = payload.name === chosen;
+              return (
+                <g cursor="pointer" onClick={() => props.onChoose(at ? null : payload.name)}>
+                  <circle
+                    cx={cx}
+                    cy={cy}
+                    r={3 + 20 * Math.sqrt(payload.share)}
+                    fill={dark ? "#79b8ff" : "#0b5cad"}
+                    fillOpacity={chosen && !at ? 0.25 : 0.6}
+                    stroke={at ? (dark ? "#e7eaee" : "#1b1f24") : "none"}
+                    strokeWidth={2}
+                  />
+                  {(at || (!chosen && named.has(payload.name))) && (
+                    <text
+                      x={cx}
+                      y={cy - 6 - 20 * Math.sqrt(payload.share)}
+                      textAnchor="middle"
+                      fontSize={12}
+                      fill={ink}
+                    >
+                      {payload.name}
+                    </text>
+                  )}
+                </g>
+              );
+            }}
+          />
         </ScatterChart>
       </ResponsiveContainer>
       <figcaption className="ops">
-        {words} A dot is a kernel, its area the share of time. The table has the figures.
+        {words} A dot is a kernel, its area the share of time; one above the line found its bytes in a cache.
+        The table has the figures.
       </figcaption>
     </figure>
   );

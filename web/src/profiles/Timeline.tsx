@@ -1,28 +1,24 @@
 import { Button, Group, Text, Title, useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
-import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRef, useState } from "react";
 
 import { seconds } from "../parts/words";
-import type { Span, Trace } from "./trace";
+import { extent, type Run, type Span, type Trace, type View } from "./trace";
 
 const LANE = 34;
 const AXIS = 24;
-const LEAST = 1; // microseconds across the whole width
-
-/** What is in sight, in microseconds. */
-interface View {
-  readonly from: number;
-  readonly to: number;
-}
+const LEAST = 0.1; // microseconds across the whole width
 
 /** Who worked on what when: a lane for each thread. Wheel, drag, pinch-free keys and buttons move and zoom it. */
 export function Timeline(props: {
   trace: Trace;
+  run: Run;
+  runs: ReactNode;
   chosen: string | null;
   onChoose: (kernel: string | null) => void;
 }) {
-  const { trace, chosen, onChoose } = props;
-  const whole: View = { from: 0, to: Math.max(trace.duration, LEAST) };
+  const { trace, run, chosen, onChoose } = props;
+  const whole: View = { from: 0, to: Math.max(run.duration, LEAST) };
   const [view, setView] = useState(whole);
   const [under, setUnder] = useState<Span | null>(null);
   const { ref: box, width } = useElementSize<HTMLDivElement>();
@@ -46,8 +42,8 @@ export function Timeline(props: {
 
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
-    if (context && width > 0) draw(context, width, height, trace, view, chosen, dark);
-  }, [width, height, trace, view, chosen, dark]);
+    if (context && width > 0) draw(context, width, height, { trace, run, view, chosen, dark });
+  }, [width, height, trace, run, view, chosen, dark]);
 
   // React listens to wheels passively, so that they could not be kept from scrolling the page.
   const zooming = useRef(zoom);
@@ -67,9 +63,7 @@ export function Timeline(props: {
     const { left, top } = event.currentTarget.getBoundingClientRect();
     const time = view.from + ((event.clientX - left) / width) * (view.to - view.from);
     const thread = trace.threads[Math.floor((event.clientY - top - AXIS) / LANE)];
-    return (
-      trace.spans.find((span) => span.thread === thread && span.start <= time && time <= span.end) ?? null
-    );
+    return run.spans.find((span) => span.thread === thread && span.start <= time && time <= span.end) ?? null;
   };
   const moved = (event: PointerEvent) => {
     if (!drag.current) {
@@ -99,7 +93,11 @@ export function Timeline(props: {
       act();
     }
   };
-  const [first] = trace.spans.filter((span) => span.kernel === chosen);
+  const shares = run.spans.filter((span) => span.kernel === chosen);
+  const toChosen = () => {
+    const { from, to } = extent(shares);
+    setView(kept({ from: from - (to - from) / 8, to: to + (to - from) / 8 }));
+  };
   return (
     <section aria-label="Timeline">
       <Group justify="space-between" mb="xs">
@@ -107,12 +105,9 @@ export function Timeline(props: {
           Timeline
         </Title>
         <Group gap="xs">
-          {first && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => setView(kept({ from: first.start - 20, to: first.end + 20 }))}
-            >
+          {props.runs}
+          {shares.length > 0 && (
+            <Button size="compact-sm" variant="default" onClick={toChosen}>
               To the chosen kernel
             </Button>
           )}
@@ -150,20 +145,25 @@ export function Timeline(props: {
       <Text size="sm" c="dimmed" mih="1.5rem" className="breaking">
         {under
           ? `${under.kernel}, thread ${under.thread}: ${seconds((under.end - under.start) / 1e6)} from ${seconds(under.start / 1e6)}`
-          : "Wheel to zoom, drag to move, click a kernel to find it in the table."}
+          : "A lane for each thread. Wheel to zoom, drag to move, click a kernel to find it in the table."}
       </Text>
     </section>
   );
+}
+
+interface Picture {
+  readonly trace: Trace;
+  readonly run: Run;
+  readonly view: View;
+  readonly chosen: string | null;
+  readonly dark: boolean;
 }
 
 function draw(
   context: CanvasRenderingContext2D,
   width: number,
   height: number,
-  trace: Trace,
-  view: View,
-  chosen: string | null,
-  dark: boolean,
+  { trace, run, view, chosen, dark }: Picture,
 ) {
   const density = window.devicePixelRatio || 1;
   context.canvas.width = Math.round(width * density);
@@ -178,10 +178,10 @@ function draw(
   const step = niceStep((view.to - view.from) / Math.max(2, Math.floor(width / 110)));
   for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
     context.fillRect(x(time), AXIS - 5, 1, 5);
-    context.fillText(seconds(time / 1e6), x(time) + 3, AXIS / 2);
+    context.fillText(tick(time, step), x(time) + 3, AXIS / 2);
   }
   const order = new Map(trace.kernels.map((kernel, place) => [kernel.name, place]));
-  for (const span of trace.spans) {
+  for (const span of run.spans) {
     if (span.end < view.from || span.start > view.to) continue;
     const left = Math.max(-1, x(span.start));
     const wide = Math.max(1, Math.min(width + 1, x(span.end)) - left - 0.5);
@@ -208,6 +208,12 @@ function draw(
     }
   }
   context.globalAlpha = 1;
+}
+
+/** A time in microseconds, to as many digits as tell it from its neighbour a step away. */
+function tick(time: number, step: number): string {
+  const [unit, size] = time + step >= 1e6 ? ["s", 1e6] : time + step >= 1e3 ? ["ms", 1e3] : ["µs", 1];
+  return `${(time / size).toFixed(Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)))} ${unit}`;
 }
 
 /** 1, 2 or 5 times a power of ten, at least `least`. */

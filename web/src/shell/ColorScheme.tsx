@@ -6,7 +6,7 @@ export function ColorScheme() {
   const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
   return (
     <Button variant="default" size="xs" onClick={() => setColorScheme(other)}>
-      {other === "dark" ? "Dark" : "Light"}
+      {other === "dark" ? "Dark colours" : "Light colours"}
     </Button>
   );
 }

@@ -64,7 +64,7 @@ export function Shell() {
             label={label}
             active={pathname.startsWith(path)}
             variant="subtle"
-            className={pathname.startsWith(path) ? "active" : undefined}
+            className={pathname.startsWith(path) ? "here" : undefined}
           />
         ))}
       </AppShell.Navbar>
