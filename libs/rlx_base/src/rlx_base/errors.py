@@ -431,6 +431,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "{device} is full: {waiting} requests wait for it",
         "ask again in a moment, or let the scheduler choose another device",
     ),
+    ("E427", 422, "{op}: found {found}, where the model has room for {room}", "send what the model declares"),
     ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
     (
         "E440",

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from rlx_base.errors import CompileError
 from rlx_compiler.build import build_program
-from rlx_compiler.loops.program import Port, Program
+from rlx_compiler.loops.program import HostCall, Placed, Port, Program
 from rlx_compiler.options import CompileOptions, CompileResult, Progress
 from rlx_compiler.pipeline import lower
 from rlx_compiler.targets import Resolved, resolve
@@ -18,7 +19,16 @@ from rlx_ir.module import Module
 from rlx_ir.text import print_module
 from rlx_wire.abi import header
 from rlx_wire.bundle import read_manifest, write_bundle
-from rlx_wire.manifest import KernelSpec, Manifest, NativeSegment, TensorSpec, canonical_json
+from rlx_wire.manifest import (
+    HostOpSegment,
+    HostValue,
+    KernelSpec,
+    Manifest,
+    NativeSegment,
+    Segment,
+    TensorSpec,
+    canonical_json,
+)
 
 __all__ = ["PHASES", "compile_module"]
 
@@ -38,6 +48,9 @@ def compile_module(
     resolved = resolve(options)
     phases.begin("lower")
     compiled = lower(module, resolved.spec, options)
+    if compiled.program.host and not resolved.target.host_ops:
+        first = compiled.program.host[0].op
+        raise CompileError("E211", what=f"{first}, which the host computes, for target {resolved.target.name}")
     phases.begin("code")
     built = build_program(compiled.program, resolved, options.opt_level)
     phases.begin("bundle")
@@ -74,8 +87,33 @@ def _manifest(module: Module, program: Program, resolved: Resolved, options: Com
             KernelSpec(name=launch.name, ops=launch.ops, flops=launch.flops, bytes=launch.bytes)
             for launch in program.launches
         ),
-        launch_plan=(NativeSegment(kernels=(0, len(program.launches))),),
+        launch_plan=_launch_plan(program),
     )
+
+
+def _launch_plan(program: Program) -> tuple[Segment, ...]:
+    """Native calls with the host ops that stand between them."""
+    plan: list[Segment] = []
+    calls = list(program.host)
+    done = 0
+    for stretch in program.stretches:
+        while calls and calls[0].before <= stretch.first and stretch.first < stretch.end:
+            plan.append(_host_op(calls.pop(0), done))
+            done += 1
+        if stretch.first < stretch.end or not program.host:
+            plan.append(NativeSegment(symbol=stretch.symbol, kernels=(stretch.first, stretch.end)))
+    return (*plan, *(_host_op(call, done + place) for place, call in enumerate(calls)))
+
+
+def _host_op(call: HostCall, index: int) -> HostOpSegment:
+    operands = tuple(None if value is None else _host_value(value) for value in call.operands)
+    results = tuple(map(_host_value, call.results))
+    return HostOpSegment(op=call.op, index=index, attributes=dict(call.attributes), operands=operands, results=results)
+
+
+def _host_value(placed: Placed) -> HostValue:
+    shape = tuple(size for size in placed.shape if isinstance(size, int))
+    return HostValue(region=placed.region, at=placed.position, dtype=placed.dtype.name, shape=shape)  # type: ignore[arg-type]
 
 
 def _tensor(port: Port) -> TensorSpec:

@@ -41,6 +41,11 @@ class ModuleBuilder:
     def type_of(self, name: str) -> Type:
         return self._types[name]
 
+    @property
+    def input_names(self) -> Collection[str]:
+        """The inputs that are declared so far."""
+        return {value.name for value in self._inputs}
+
     def __contains__(self, name: str) -> bool:
         return name in self._types
 

@@ -15,7 +15,7 @@ from rlx_base.dtypes import DType, of_numpy
 from rlx_ir.op import Array, Op
 from rlx_ir.types import TensorType
 
-__all__ = ["numpy_of", "reference"]
+__all__ = ["numpy_of", "reference", "widened"]
 
 _WIDE: Final[dict[str, np.dtype[Any]]] = {
     "float": np.dtype(np.float32),
@@ -40,14 +40,13 @@ def reference(op: Op, operands: Sequence[Array | None], types: Sequence[TensorTy
     """What the op gives by NumPy; `types` are those of its results."""
     if not any(array is not None and array.dtype.name in _EXTENDED for array in operands):
         return op.reference(*operands)
-    results = op.reference(*map(_widened, operands))
+    results = op.reference(*(None if array is None else widened(array) for array in operands))
     return tuple(
         np.asarray(result if result.dtype == numpy_of(type.dtype) else result.astype(numpy_of(type.dtype)))
         for result, type in zip(results, types, strict=True)
     )
 
 
-def _widened(array: Array | None) -> Array | None:
-    if array is None or array.dtype.name not in _EXTENDED:
-        return array
-    return array.astype(_WIDE[of_numpy(array.dtype).kind])
+def widened(array: Array) -> Array:
+    """The elements in the type that they are computed in."""
+    return array if array.dtype.name not in _EXTENDED else array.astype(_WIDE[of_numpy(array.dtype).kind])

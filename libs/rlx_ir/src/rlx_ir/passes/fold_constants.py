@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlx_ir.elements import reference
 from rlx_ir.module import Computed, Constant, Node
+from rlx_ir.op import HostOp
 from rlx_ir.ops.reshape import Expand
 from rlx_ir.passes.base import Rewrite, Rewriting
 from rlx_ir.regions import RegionOp
@@ -30,16 +32,15 @@ class FoldConstants(Rewrite):
 
     def rewrite(self, node: Node, graph: Rewriting) -> Sequence[str] | None:
         given = [name for name in node.operands if name is not None]
-        if isinstance(node.op, RegionOp | Expand) or not given or not all(map(graph.is_constant, given)):
+        if isinstance(node.op, RegionOp | HostOp | Expand) or not given or not all(map(graph.is_constant, given)):
             return None
         for result in node.results:
             sizes = [size for size in result.tensor.shape if isinstance(size, int)]
             if len(sizes) < result.tensor.rank or math.prod(sizes) * result.tensor.dtype.itemsize > self.most_bytes:
                 return None
-            if result.tensor.dtype.numpy is None:
-                return None
         with np.errstate(all="ignore"):
-            arrays = node.op.reference(*(graph.array(name) for name in node.operands))
+            operands = [None if name is None else graph.array(name) for name in node.operands]
+            arrays = reference(node.op, operands, [result.tensor for result in node.results])
         names = []
         for result, array in zip(node.results, arrays, strict=True):
             frozen = np.ascontiguousarray(array).reshape(array.shape)

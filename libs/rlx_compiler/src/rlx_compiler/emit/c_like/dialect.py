@@ -35,9 +35,10 @@ class Dialect:
     prefetch: str
 
     def scalar(self, dtype: DType) -> str:
-        if dtype.name not in self.types:
+        held = dtype.bits_held
+        if held.name not in self.types:
             raise InternalError("E900", what=f"no code for {dtype}")
-        return self.types[dtype.name]
+        return self.types[held.name]
 
     def number(self, value: bool | int | float, dtype: DType) -> str:
         """A constant, exact."""
