@@ -154,12 +154,6 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E043", 422, "{name!r} is not a safetensors file: {why}", "write it again with a safetensors library"),
     ("E044", 422, "{file!r} holds no tensor {key!r}{hint}", "keys are listed in the file's header"),
     (
-        "E045",
-        422,
-        "tensor {key!r} of {file!r} has dtype {dtype}, which constants cannot have yet",
-        "store it as float16, float32, float64, an integer type or bool",
-    ),
-    (
         "E050",
         422,
         "this is not an .rlxz: {why}",

@@ -55,8 +55,8 @@ def converted(value: Expr, dtype: DType) -> Expr | None:
         wide = _widened(value)
         return wide if dtype == wide.dtype else Cast(wide, dtype)
     if dtype.is_integer:
-        held = dtype.bits_held
-        return Bitcast(_wrapped(cast(value, held), dtype), dtype)
+        # Of the byte that holds it, the other bits are 0, as `ml_dtypes` keeps them.
+        return Bitcast(both(cast(value, dtype.bits_held), (1 << dtype.bits) - 1), dtype)
     if source.is_float and source != FLOAT64:
         return Bitcast(_narrowed(cast(value, FLOAT32), dtype), dtype)
     exact = value if source in (FLOAT64, BOOL) or source.bits <= 16 else Cast(value, FLOAT64)

@@ -28,7 +28,7 @@ __all__ = ["Imported", "Structure", "import_model"]
 # Of a sequence the types of its elements; of an optional what it holds, or None.
 Structure: TypeAlias = TensorType | Sequence[TensorType] | None
 
-# Constants of up to so many elements stand in the text; larger ones in the safetensors file.
+# Constants of up to so many elements stand in the text; larger ones, and what NumPy has no numbers for, in the file.
 _WRITTEN: Final = 16
 
 
@@ -57,7 +57,11 @@ class Imported:
 
     def text(self, file: str = "model.safetensors") -> tuple[str, bytes]:
         """The canonical text, and the content of the safetensors file that it names."""
-        arrays = {one.name: one.array() for one in self.module.constants if one.array().size > _WRITTEN}
+        arrays = {
+            one.name: one.array()
+            for one in self.module.constants
+            if one.array().size > _WRITTEN or one.type.dtype.numpy is None
+        }
         if not arrays:
             return print_module(self.module), b""
         content = write_safetensors(arrays)

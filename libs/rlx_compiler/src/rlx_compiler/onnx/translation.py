@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rlx_base.dtypes import BOOL, INT64, STRING, of_numpy
 from rlx_ir.builder import ModuleBuilder, infer
 from rlx_ir.dims import Dim, Symbol
-from rlx_ir.elements import numpy_of, reference
+from rlx_ir.elements import EXTENDED, numpy_of, reference
 from rlx_ir.module import constant_of
 from rlx_ir.op import Op
 from rlx_ir.ops.copying import Cast
@@ -34,6 +34,8 @@ Array = NDArray[Any]
 
 # Larger results are not folded while a model is read: a pass of the compiler does it where it pays.
 MAX_FOLDED: Final = 1 << 16
+# Weights of bfloat16, float8, int4 … stay as small as they are: only a few are turned into numbers here.
+MOST_UNPACKED: Final = 64
 
 
 class Unsupported(Exception):
@@ -130,6 +132,9 @@ class Translation:
     def _fold(self, op: Op, operands: Sequence[Value | None]) -> tuple[Value, ...] | None:
         arrays = [None if value is None else value.known for value in operands]
         if any(array is None and value is not None for array, value in zip(arrays, operands, strict=True)):
+            return None
+        first = arrays[0] if arrays else None
+        if isinstance(op, Cast) and first is not None and first.dtype.name in EXTENDED and first.size > MOST_UNPACKED:
             return None
         padded = [*operands, *[None] * (len(op.operands) - len(operands))]
         types = infer(op, [None if value is None else value.type for value in padded], ())
