@@ -1204,6 +1204,26 @@ def mul(
 ) -> Value:
     """c = a · b. Source: ONNX Mul-14."""
 
+def multinomial(
+    x: Value,
+    *,
+    samples: int = ...,
+    dtype: str = ...,
+    seed: int | None = ...,
+    stream: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """Classes drawn for each row of x, which holds the logarithms of their (unscaled) probabilities.
+
+    Shapes: (b, classes) → (b, samples), int32 or int64. `seed` and `stream` as in `random`.
+    Errors: E110 for another rank, no classes, or no integer dtype. Source: ONNX Multinomial-22.
+    """
+
 def neg(
     x: Value,
     *,
@@ -1362,6 +1382,31 @@ def pow(
     location: str = ...,
 ) -> Value:
     """c = a to the power b, for floats. Source: ONNX Pow-15, with equal dtypes."""
+
+def random(
+    *,
+    shape: Sequence[int],
+    distribution: str = ...,
+    low: float = ...,
+    high: float = ...,
+    mean: float = ...,
+    deviation: float = ...,
+    dtype: str = ...,
+    seed: int | None = ...,
+    stream: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """Numbers between low and high ("uniform"), or around a mean with a deviation ("normal").
+
+    With a seed the same ones in every run; without, others each time. `stream` tells apart nodes that are alike in all
+    else, which would be one otherwise. Errors: E110 for sizes below 0, or a dtype that is no float.
+    Source: ONNX RandomUniform-22, RandomNormal-22.
+    """
 
 def reciprocal(
     x: Value,
