@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models compose lint format wheels generated test compose-test chaos fuzz schemathesis openapi lock \
+.PHONY: help setup models compose lint format wheels generated test compose-test chaos gpu-ops fuzz schemathesis openapi lock \
 	demo up bench bench-readme conformance matrix docs web web-test clean
 
 help: ## this list
@@ -61,7 +61,7 @@ build/compose/.installed: compose.lock | $(UV)
 
 lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --extra worker --extra onnx --extra opencl --extra image --extra up \
-		--extra emulator --extra wasm \
+		--extra emulator --extra wasm --extra cuda-tools --extra vulkan --extra webgpu \
 		--group dev --group demo --group bench --group docs \
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
@@ -96,6 +96,9 @@ compose-test: setup models compose ## builds the images, runs docker-compose.yml
 
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
+
+gpu-ops: setup ## every op on every GPU target that runs here, or that a tool accepts
+	$(RUN) pytest -n $(WORKERS) -m gpu_ops --timeout=0 libs/rlx_compiler/tests
 
 fuzz: setup ## every property test with many more examples, and ten times the hostile texts
 	RLX_FUZZ_TEXTS=10000 $(RUN) pytest --timeout=0 libs/rlx_ir/tests/fuzz

@@ -72,11 +72,11 @@ def found(kind: str, index: int = 0, *, available: bool = True) -> DetectedDevic
 
 def test_devices_that_run_nothing_are_reported_and_missing_ones_are_not(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    detected = [found("cpu"), found("opencl"), found("cuda", available=False)]
+    detected = [found("cpu"), found("fpga"), found("cuda", available=False)]
     known = devices(None, (), detected)
-    assert [(d.id, d.targets) for d in known] == [("cpu:0", ("c", "llvm", "wasm")), ("opencl:0", ())]
+    assert [(d.id, d.targets) for d in known] == [("cpu:0", ("c", "llvm", "wasm")), ("fpga:0", ())]
     assert "no cuda device here: no driver" in caplog.text
-    assert [d.id for d in devices(("opencl", "cuda"), (), detected)] == ["opencl:0"]
+    assert [d.id for d in devices(("fpga", "cuda"), (), detected)] == ["fpga:0"]
     assert devices((), (), detected) == ()
 
 

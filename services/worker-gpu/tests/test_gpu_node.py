@@ -1,4 +1,4 @@
-"""A node for accelerators reports what it finds, runs nothing yet, and says so."""
+"""A node for accelerators reports what it finds and what that runs; where it runs nothing, it says so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def test_it_has_a_name_and_a_port_of_its_own() -> None:
 
 
 async def test_it_reports_its_devices_and_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rlx_node.devices.detect", lambda: FOUND)
+    monkeypatch.setattr("rlx_node.devices.detect", lambda kinds: FOUND)
+    monkeypatch.setattr("rlx_node.devices.served_targets", lambda kind: ())
     actor = create_actor(GpuNodeSettings.model_validate({"data_folder": tmp_path}), ("opencl", "cuda"))
     app = create_app(actor)
     transport = httpx.ASGITransport(app)

@@ -154,6 +154,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E043", 422, "{name!r} is not a safetensors file: {why}", "write it again with a safetensors library"),
     ("E044", 422, "{file!r} holds no tensor {key!r}{hint}", "keys are listed in the file's header"),
     (
+        "E045",
+        422,
+        "tensor {key!r} of {file!r} has dtype {dtype}, which constants cannot have yet",
+        "store it as float16, float32, float64, an integer type or bool",
+    ),
+    (
         "E050",
         422,
         "this is not an .rlxz: {why}",
@@ -287,6 +293,24 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ),
     ("E223", 422, "rlx.jit: {name} has not been traced yet", "call it with arrays, or {name}.trace(…), first"),
     ("E224", 422, "there is no phase {name!r}{hint}", "the phases are {known}"),
+    (
+        "E230",
+        422,
+        "kernel launch invalid: {kernel} needs {threads} threads per block, {target} allows {most}",
+        "the largest legal tile of these proportions is {tile}; or give each thread more elements (unroll)",
+    ),
+    (
+        "E231",
+        422,
+        "kernel launch invalid: {kernel} needs {bytes} bytes of shared memory per block, {target} allows {most}",
+        "the largest legal tile of these proportions is {tile}",
+    ),
+    (
+        "E232",
+        422,
+        "{kernel} computes {dtype}, which {target} does not have",
+        "cast to float32 in the model, or compile for a target that has it, such as llvm, opencl or vulkan",
+    ),
     # --- E3xx: artifacts
     (
         "E301",
@@ -425,7 +449,6 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "{device} is full: {waiting} requests wait for it",
         "ask again in a moment, or let the scheduler choose another device",
     ),
-    ("E427", 422, "{op}: found {found}, where the model has room for {room}", "send what the model declares"),
     ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
     (
         "E440",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from math import prod
 from pathlib import Path
 from typing import Final
 
-from rlx_base.errors import CompileError
 from rlx_compiler.build import build_program
-from rlx_compiler.loops.program import HostCall, Placed, Port, Program
+from rlx_compiler.emit.c_like.entry import kernel_symbol
+from rlx_compiler.loops.ir import Kernel
+from rlx_compiler.loops.program import Launch, Port, Program
 from rlx_compiler.options import CompileOptions, CompileResult, Progress
 from rlx_compiler.pipeline import lower
-from rlx_compiler.targets import Resolved, resolve
+from rlx_compiler.targets import Resolved, TargetSpec, resolve
 from rlx_compiler.version import VERSION
 from rlx_ir.identity import meaning_digest, program_digest
 from rlx_ir.module import Module
@@ -20,12 +22,12 @@ from rlx_ir.text import print_module
 from rlx_wire.abi import header
 from rlx_wire.bundle import read_manifest, write_bundle
 from rlx_wire.manifest import (
-    HostOpSegment,
-    HostValue,
+    DeviceArgument,
+    DeviceLaunch,
+    DeviceSegment,
     KernelSpec,
     Manifest,
     NativeSegment,
-    Segment,
     TensorSpec,
     canonical_json,
 )
@@ -48,9 +50,6 @@ def compile_module(
     resolved = resolve(options)
     phases.begin("lower")
     compiled = lower(module, resolved.spec, options)
-    if compiled.program.host and not resolved.target.host_ops:
-        first = compiled.program.host[0].op
-        raise CompileError("E211", what=f"{first}, which the host computes, for target {resolved.target.name}")
     phases.begin("code")
     built = build_program(compiled.program, resolved, options.opt_level)
     phases.begin("bundle")
@@ -87,33 +86,38 @@ def _manifest(module: Module, program: Program, resolved: Resolved, options: Com
             KernelSpec(name=launch.name, ops=launch.ops, flops=launch.flops, bytes=launch.bytes)
             for launch in program.launches
         ),
-        launch_plan=_launch_plan(program),
+        launch_plan=(_segment(program, spec),),
     )
 
 
-def _launch_plan(program: Program) -> tuple[Segment, ...]:
-    """Native calls with the host ops that stand between them."""
-    plan: list[Segment] = []
-    calls = list(program.host)
-    done = 0
-    for stretch in program.stretches:
-        while calls and calls[0].before <= stretch.first and stretch.first < stretch.end:
-            plan.append(_host_op(calls.pop(0), done))
-            done += 1
-        if stretch.first < stretch.end or not program.host:
-            plan.append(NativeSegment(symbol=stretch.symbol, kernels=(stretch.first, stretch.end)))
-    return (*plan, *(_host_op(call, done + place) for place, call in enumerate(calls)))
+def _segment(program: Program, spec: TargetSpec) -> NativeSegment | DeviceSegment:
+    """The plan: one native call, or a launch on a device for each kernel."""
+    whole = (0, len(program.launches))
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    if spec.threads_per_block is None:
+        return NativeSegment(kernels=whole)
+    return DeviceSegment(kernels=whole, launches=tuple(_launch(kernels[one.kernel], one) for one in program.launches))
 
 
-def _host_op(call: HostCall, index: int) -> HostOpSegment:
-    operands = tuple(None if value is None else _host_value(value) for value in call.operands)
-    results = tuple(map(_host_value, call.results))
-    return HostOpSegment(op=call.op, index=index, attributes=dict(call.attributes), operands=operands, results=results)
-
-
-def _host_value(placed: Placed) -> HostValue:
-    shape = tuple(size for size in placed.shape if isinstance(size, int))
-    return HostValue(region=placed.region, at=placed.position, dtype=placed.dtype.name, shape=shape)  # type: ignore[arg-type]
+def _launch(kernel: Kernel, launch: Launch) -> DeviceLaunch:
+    grid = kernel.grid
+    assert grid is not None, "a program is for a grid as a whole or not at all"
+    return DeviceLaunch(
+        symbol=kernel_symbol(kernel.name),
+        blocks=grid.blocks,
+        threads=grid.threads,
+        shared_bytes=grid.shared_bytes,
+        arguments=tuple(
+            DeviceArgument(
+                region=argument.region,
+                position=argument.position,
+                dtype=buffer.dtype.name,
+                elements=prod(dim for dim in buffer.shape if isinstance(dim, int)),
+                written=buffer.access != "read",
+            )
+            for argument, buffer in zip(launch.arguments, kernel.params, strict=True)
+        ),
+    )
 
 
 def _tensor(port: Port) -> TensorSpec:

@@ -13,7 +13,7 @@ from rlx_base.faults import reach
 from rlx_compiler.toolchain.run import run_tool
 from rlx_wire.abi import ENTRY
 
-__all__ = ["LIBRARY", "WASM", "shared_library", "version", "wasm_module"]
+__all__ = ["LIBRARY", "WASM", "code_object", "shared_library", "version", "wasm_module"]
 
 LIBRARY: Final = "librlx_kernel.so"
 WASM: Final = "kernel.wasm"
@@ -79,6 +79,12 @@ def wasm_module(objects: Sequence[str], folder: Path) -> bytes:
     reach("compiler.before-link")
     run_tool([*_lld("wasm-ld"), *arguments], folder)
     return (folder / WASM).read_bytes()
+
+
+def code_object(name: str, folder: Path) -> bytes:
+    """Links one object in `folder` into what an AMD GPU's runtime loads."""
+    run_tool([*_lld(), "-shared", "--build-id=none", "--no-undefined", "-o", "kernel.hsaco", name], folder)
+    return (folder / "kernel.hsaco").read_bytes()
 
 
 @cache

@@ -4,12 +4,14 @@ so that the same source gives the same bytes."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rlx_compiler.fusion import Group
 from rlx_compiler.lowering.module import LoweredModule, Step
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked
+from rlx_compiler.schedule.grid_plan import GridPlan
 from rlx_compiler.schedule.plan import Loop, Plan
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.module import Module
@@ -63,10 +65,19 @@ def _kernel(step: Step, function: str) -> Mapping[str, Any]:
         "schedule": _chosen(lowered.plan),
         "asked": _asked(step.asked),
         "reasons": list(lowered.reasons),
+        **({} if lowered.kernel.grid is None else {"grid": asdict(lowered.kernel.grid)}),
     }
 
 
-def _chosen(plan: Plan) -> Mapping[str, Any]:
+def _chosen(plan: Plan | GridPlan) -> Mapping[str, Any]:
+    if isinstance(plan, GridPlan):
+        return {
+            "blocks": {spread.axis: spread.tile for spread in plan.spreads},
+            "threads": {spread.axis: spread.threads for spread in plan.spreads},
+            "in_registers": [axis for axis in (plan.pixel, plan.row) if axis is not None],
+            "chunks": dict(plan.chunks) if plan.staged else {},
+            "shared_sum": {} if plan.shared_axis is None else {plan.shared_axis: plan.shared_threads},
+        }
     return {
         "loops": [_loop(loop) for loop in plan.loops],
         "sums": [_loop(loop) for loop in plan.reduce_loops],

@@ -26,7 +26,9 @@ def devices(
     """The devices of these kinds (all, where None); what the cluster's file declares overrides what was
     found.
     """
-    found = [d for d in (detect() if detected is None else detected) if kinds is None or d.type in kinds]
+    wanted = None if kinds is None else tuple(kinds)
+    everything = detect(wanted) if detected is None else detected
+    found = [d for d in everything if wanted is None or d.type in wanted]
     for device in found:
         if not device.available:
             _log.info("no %s device here: %s", device.type, device.reason)

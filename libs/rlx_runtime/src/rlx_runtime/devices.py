@@ -1,7 +1,7 @@
 """The devices of this machine: what is there, how much memory it has, and why something cannot be used.
 
-Detection never raises and loads nothing that is not installed: a missing driver is an answer. Only the CPU
-runs bundles; OpenCL and CUDA devices are found and reported.
+Detection never raises and loads nothing that is not installed: a missing driver is an answer. The order of a kind's
+devices is the one in which its runner numbers them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -37,9 +38,14 @@ class DetectedDevice(BaseModel):
         return f"{self.type}:{self.index}"
 
 
-def detect() -> tuple[DetectedDevice, ...]:
-    """Every device of this machine, the CPU first."""
-    return (_cpu(), *_reported("cuda", _cuda), *_reported("opencl", _opencl))
+def detect(kinds: Iterable[str] | None = None) -> tuple[DetectedDevice, ...]:
+    """Every device of this machine of these kinds (all, where None), the CPU first."""
+    wanted = None if kinds is None else frozenset(kinds)
+    found: list[DetectedDevice] = []
+    for kind, ask in _KINDS.items():
+        if wanted is None or kind in wanted:
+            found += _reported(kind, ask)
+    return tuple(found)
 
 
 def _reported(kind: str, detect: Callable[[], list[DetectedDevice]]) -> list[DetectedDevice]:
@@ -54,6 +60,10 @@ def _reported(kind: str, detect: Callable[[], list[DetectedDevice]]) -> list[Det
 
 def _found(kind: str, index: int, name: str, memory: int) -> DetectedDevice:
     return DetectedDevice(type=kind, index=index, name=name, memory=memory, available=True)
+
+
+def _cpus() -> list[DetectedDevice]:
+    return [_cpu()]
 
 
 def _cpu(root: Path = Path("/")) -> DetectedDevice:
@@ -116,3 +126,29 @@ def _opencl() -> list[DetectedDevice]:
         _found("opencl", index, device.name.strip(), int(device.global_mem_size))
         for index, device in enumerate(devices)
     ]
+
+
+def _vulkan() -> list[DetectedDevice]:
+    from rlx_runtime.grid.vulkan import described_devices
+
+    return [_found("vulkan", index, name, memory) for index, (name, memory) in enumerate(described_devices())]
+
+
+def _webgpu() -> list[DetectedDevice]:
+    import wgpu
+
+    adapters = wgpu.gpu.enumerate_adapters_sync()
+    # It does not tell how much memory there is; a buffer can be no larger than this.
+    return [
+        _found("webgpu", index, adapter.info["device"], int(adapter.limits["max-buffer-size"]))
+        for index, adapter in enumerate(adapters)
+    ]
+
+
+_KINDS: Final[dict[str, Callable[[], list[DetectedDevice]]]] = {
+    "cpu": _cpus,
+    "cuda": _cuda,
+    "opencl": _opencl,
+    "vulkan": _vulkan,
+    "webgpu": _webgpu,
+}

@@ -20,9 +20,11 @@ from rlx_wire.abi import ABI_VERSION, ENTRY
 __all__ = [
     "FORMAT_VERSION",
     "MANIFEST",
+    "DeviceArgument",
+    "DeviceLaunch",
+    "DeviceSegment",
     "FileEntry",
     "HostOpSegment",
-    "HostValue",
     "KernelSpec",
     "Manifest",
     "NativeSegment",
@@ -83,34 +85,51 @@ class NativeSegment(_Frozen):
     kernels: tuple[Count, Count]
 
 
-class HostValue(_Frozen):
-    """What a host op reads or writes: tensor `at` of the inputs or outputs, bytes from `at` on in the weights or the
-    workspace, or slot `at` of the texts, which have no address."""
+class DeviceArgument(_Frozen):
+    """A buffer of a launch: `position` is a number of an input or output, else an offset in bytes into the weights or
+    the workspace. It holds `elements` of `dtype`; the kernel may write it only where `written`."""
 
-    region: Literal["input", "output", "weights", "workspace", "texts"]
-    at: Count
+    region: Literal["input", "output", "weights", "workspace", "state"]
+    position: Count
     dtype: str
-    shape: tuple[Count, ...]
+    elements: Count
+    written: bool
+
+
+class DeviceLaunch(_Frozen):
+    """One kernel of a GPU: the function `symbol` run by `blocks` blocks of `threads` threads, each block with so many
+    bytes of shared memory, on these buffers in order."""
+
+    symbol: Name
+    blocks: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    threads: Annotated[int, Field(ge=1, le=1 << 16)]
+    shared_bytes: Count
+    arguments: tuple[DeviceArgument, ...]
+
+
+class DeviceSegment(_Frozen):
+    """Kernels `first … last` launched one after the other on a device: one launch for each."""
+
+    kind: Literal["device"] = "device"
+    kernels: tuple[Count, Count]
+    launches: tuple[DeviceLaunch, ...]
 
     @model_validator(mode="after")
-    def _known_dtype(self) -> Self:
-        if self.dtype not in DTYPES:
-            raise ValueError(f"unknown dtype {self.dtype!r}")
+    def _one_for_each(self) -> Self:
+        if len(self.launches) != self.kernels[1] - self.kernels[0]:
+            raise ValueError(f"{len(self.launches)} launches for kernels {self.kernels[0]}…{self.kernels[1]}")
         return self
 
 
 class HostOpSegment(_Frozen):
-    """An op that the runtime computes between two native calls, by its name and attributes; `index` counts them."""
+    """An op that the runtime computes between two native calls, by its name and its number in `host_op`."""
 
     kind: Literal["host_op"] = "host_op"
     op: Name
     index: Count
-    attributes: dict[str, Any] = {}
-    operands: tuple[HostValue | None, ...] = ()
-    results: tuple[HostValue, ...] = ()
 
 
-Segment = Annotated[NativeSegment | HostOpSegment, Field(discriminator="kind")]
+Segment = Annotated[NativeSegment | DeviceSegment | HostOpSegment, Field(discriminator="kind")]
 
 
 class FileEntry(_Frozen):
@@ -169,7 +188,7 @@ class Manifest(_Frozen):
             raise ValueError(f"dims are {list(self.dims)}, the inputs use {sorted(used)}")
         reached = 0
         for segment in self.launch_plan:
-            if isinstance(segment, NativeSegment):
+            if isinstance(segment, NativeSegment | DeviceSegment):
                 first, end = segment.kernels
                 if first != reached or end < first:
                     raise ValueError(f"launch plan: kernels {first}…{end} do not follow {reached}")

@@ -27,6 +27,9 @@ def _cpus(machine: str) -> tuple[str, ...]:
     return tuple(cpu.name for cpu in CPUS.values() if cpu.machine == machine)
 
 
+# A CPU behind an OpenCL driver is meant by its level.
+_OPENCL_CPUS: Final = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
 TARGETS: Final[Mapping[str, TargetNames]] = {
     # The lowest level has no instruction to round by, and next to no machine has only that.
     "llvm": TargetNames(tuple(name for name in _cpus("x86_64") if name != "x86-64")),
@@ -34,7 +37,7 @@ TARGETS: Final[Mapping[str, TargetNames]] = {
     "aarch64": TargetNames(_cpus("aarch64"), "armv8-a"),
     "riscv64": TargetNames(_cpus("riscv64"), "rv64gc"),
     "wasm": TargetNames(("simd128", "relaxed-simd"), "simd128"),
-    "opencl": TargetNames(("generic",), "generic"),
+    "opencl": TargetNames(("generic", *_OPENCL_CPUS), "generic"),
     "vulkan": TargetNames(("generic",), "generic"),
     "webgpu": TargetNames(("generic",), "generic"),
     "cuda": TargetNames(("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"), "sm_80"),

@@ -1,12 +1,10 @@
-"""`rlx-gpu-node`: a node that finds and reports the OpenCL and CUDA devices of this machine.
-
-It runs nothing on them yet, and its readiness says so; requests that reach it are passed on.
-"""
+"""`rlx-gpu-node`: a node that runs bundles on what it finds of CUDA, OpenCL, Vulkan and WebGPU devices."""
 
 from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
@@ -15,7 +13,7 @@ from rlx_node.settings import NodeSettings
 from rlx_wire.nodes import NodeId
 from rlx_wire.service.settings import BindAddress
 
-__all__ = ["GpuNodeSettings", "main"]
+__all__ = ["KINDS", "GpuNodeSettings", "main"]
 
 
 class GpuNodeSettings(NodeSettings):
@@ -26,8 +24,11 @@ class GpuNodeSettings(NodeSettings):
     data_folder: Path = Field(Path(".rlx/gpu-node"), description="bundles, and what is remembered over restarts")
 
 
+KINDS: Final = ("cuda", "opencl", "vulkan", "webgpu")
+
+
 def main() -> None:
-    run_node("rlx-gpu-node", kinds=("opencl", "cuda"), settings=GpuNodeSettings)
+    run_node("rlx-gpu-node", kinds=KINDS, settings=GpuNodeSettings)
 
 
 if __name__ == "__main__":

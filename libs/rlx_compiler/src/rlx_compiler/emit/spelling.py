@@ -101,6 +101,9 @@ class Spelling(ABC):
         """A hint, which a target without caches leaves out."""
 
     @abstractmethod
+    def barrier(self) -> None: ...
+
+    @abstractmethod
     def allocate(self, buffer: Buffer) -> str: ...
 
     @abstractmethod

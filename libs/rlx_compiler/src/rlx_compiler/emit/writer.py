@@ -19,6 +19,7 @@ from rlx_compiler.loops.ir import (
     Allocate,
     Apply,
     Assign,
+    Barrier,
     Bitcast,
     Body,
     Broadcast,
@@ -45,7 +46,7 @@ from rlx_compiler.math import Call, Function, legalize
 from rlx_compiler.math.graph import all_parts, shared_parts, touches_memory
 from rlx_compiler.targets.spec import TargetSpec
 
-__all__ = ["THREAD", "THREADS", "Writer"]
+__all__ = ["BLOCK", "THREAD", "THREADS", "Writer"]
 
 
 @dataclass(slots=True)
@@ -236,6 +237,11 @@ class Writer(Spelling):
                 self.prefetch(buffer, self.value(indices[0]))
             case For(kind="serial" | "parallel"):
                 self._for(statement)
+            case For(var, kind="block" | "thread"):
+                with self.inner_scope({var: self.scope.values[BLOCK if statement.kind == "block" else THREAD]}):
+                    self.statements(statement.body)
+            case Barrier():
+                self.barrier()
             case If(condition, then, otherwise):
                 self._if(self.value(condition), then, otherwise)
             case _:
@@ -279,8 +285,9 @@ class Writer(Spelling):
         return Var(name)
 
 
-# The names by which a kernel's scope knows which member of the team runs it.
+# The names by which a kernel's scope knows which member of the team, or which thread of which block, runs it.
 THREAD = "thread.index"
+BLOCK = "block.index"
 THREADS = "thread.count"
 
 

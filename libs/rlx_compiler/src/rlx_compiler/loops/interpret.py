@@ -5,18 +5,19 @@ Reads and writes out of bounds raise, which compiled code cannot do; so does rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import INDEX
+from rlx_base.dtypes import INDEX, DType
 from rlx_compiler.loops.ir import (
     Accumulator,
     Allocate,
     Apply,
     Assign,
+    Barrier,
     Bitcast,
     Body,
     Broadcast,
@@ -39,7 +40,7 @@ from rlx_compiler.loops.ir import (
     Var,
 )
 from rlx_compiler.loops.program import Argument, Program
-from rlx_ir.elements import numpy_of
+from rlx_compiler.loops.rewrite import statements
 from rlx_ir.scalar import SCALARS
 
 __all__ = ["run_kernel", "run_program"]
@@ -47,6 +48,11 @@ __all__ = ["run_kernel", "run_program"]
 Array = NDArray[Any]
 _FOLDS: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 _SHIFTS: dict[str, Any] = {"shl": np.left_shift, "shr": np.right_shift}
+
+
+def _numpy(dtype: DType) -> np.dtype[np.generic]:
+    assert dtype.numpy is not None, f"NumPy has no {dtype}"
+    return dtype.numpy
 
 
 class _Frame:
@@ -66,7 +72,7 @@ class _Frame:
     def value(self, expr: Expr) -> Any:
         match expr:
             case Literal(value, dtype):
-                return int(value) if dtype == INDEX else np.asarray(value, numpy_of(dtype))[()]
+                return int(value) if dtype == INDEX else np.asarray(value, dtype.numpy)[()]
             case Var(name):
                 return self.names[name]
             case Size(name):
@@ -74,16 +80,14 @@ class _Frame:
             case Load(buffer, indices, lanes, stride, active):
                 return self._load(buffer, indices, lanes, stride, active)
             case Broadcast(value, lanes):
-                return np.repeat(np.asarray(self.value(value), numpy_of(value.dtype)), lanes)
+                return np.repeat(np.asarray(self.value(value), value.dtype.numpy), lanes)
             case Ramp(start, lanes):
-                return np.asarray(self.value(start), numpy_of(start.dtype)) + np.arange(
-                    lanes, dtype=numpy_of(start.dtype)
-                )
+                return np.asarray(self.value(start), start.dtype.numpy) + np.arange(lanes, dtype=start.dtype.numpy)
             case Cast(value, dtype):
                 with np.errstate(all="ignore"):
-                    return np.asarray(self.value(value)).astype(numpy_of(dtype))[()]
+                    return np.asarray(self.value(value)).astype(dtype.numpy)[()]
             case Bitcast(value, dtype):
-                return np.asarray(self.value(value), numpy_of(value.dtype)).view(numpy_of(dtype))[()]
+                return np.asarray(self.value(value), value.dtype.numpy).view(_numpy(dtype))[()]
             case Apply(function, arguments):
                 return self._apply(function, arguments)
             case Fma(a, b, c):
@@ -95,7 +99,7 @@ class _Frame:
                 return np.where(self.value(condition), self.value(then), self.value(otherwise))
             case Fold(kind, value):
                 with np.errstate(all="ignore"):
-                    return np.asarray(_FOLDS[kind](self.value(value))).astype(numpy_of(value.dtype))[()]
+                    return np.asarray(_FOLDS[kind](self.value(value))).astype(value.dtype.numpy)[()]
             case Element(name, places):
                 return self.accumulators[name][self._places(places)]
         raise TypeError(f"not an expression: {expr!r}")
@@ -108,7 +112,7 @@ class _Frame:
         with np.errstate(all="ignore"):
             result = np.asarray(meaning(*values))
         if function not in _SHIFTS and SCALARS[function].rule == "same":
-            result = result.astype(numpy_of(arguments[0].dtype))
+            result = result.astype(arguments[0].dtype.numpy)
         return result[()]
 
     def _places(self, places: tuple[int | Expr, ...]) -> tuple[int, ...]:
@@ -167,13 +171,57 @@ class _Frame:
                     self.accumulators[name][self._places(places)] = self.value(value)
                 case Allocate(buffer):
                     size = int(np.prod([dim for dim in buffer.shape if isinstance(dim, int)]))
-                    self.buffers[buffer.name] = np.zeros(size, numpy_of(buffer.dtype))
+                    self.buffers[buffer.name] = np.zeros(size, buffer.dtype.numpy)
+                case For(var, _, stop, inner, _, "thread"):
+                    self._threads(var, self.index(stop), inner)
                 case For(var, start, stop, inner, step):
                     for number in range(self.index(start), self.index(stop), step):
                         self.names[var] = number
                         self.run(inner)
                 case If(condition, then, otherwise):
                     self.run(then if self.value(condition) else otherwise)
+
+    # --- the threads of a block
+
+    def _threads(self, var: str, count: int, body: Body) -> None:
+        """Each thread runs to the next barrier, or to its end, before the next one does. Raises where some threads
+        come to a barrier and others do not."""
+        if not _meets(body):
+            for number in range(count):
+                self.names[var] = number
+                self.run(body)
+            return
+        running = [self._thread({var: number})._phases(body) for number in range(count)]
+        while running:
+            waiting = [thread for thread in running if next(thread, None) is not None]
+            if waiting and len(waiting) != len(running):
+                raise RuntimeError(f"{len(waiting)} of {len(running)} threads are at a barrier")
+            running = waiting
+
+    def _thread(self, names: Mapping[str, Any]) -> _Frame:
+        """A thread of this block: it sees the block's memory and has registers of its own."""
+        own = _Frame(self.buffers, self.sizes)
+        own.names = {**self.names, **names}
+        return own
+
+    def _phases(self, body: Body) -> Iterator[bool]:
+        """Runs a body; yields at each barrier."""
+        for statement in body:
+            match statement:
+                case Barrier():
+                    yield True
+                case For(var, start, stop, inner, step) if _meets(inner):
+                    for number in range(self.index(start), self.index(stop), step):
+                        self.names[var] = number
+                        yield from self._phases(inner)
+                case If(condition, then, otherwise) if _meets(then) or _meets(otherwise):
+                    yield from self._phases(then if self.value(condition) else otherwise)
+                case _:
+                    self.run((statement,))
+
+
+def _meets(body: Body) -> bool:
+    return any(isinstance(statement, Barrier) for statement in statements(body))
 
 
 def run_kernel(kernel: Kernel, arrays: Mapping[str, Array], sizes: Mapping[str, int] | None = None) -> None:
@@ -187,9 +235,9 @@ def run_program(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arra
         "weights": np.frombuffer(program.weights_blob(), np.uint8),
         "workspace": np.full(program.workspace_bytes, 0xFF, np.uint8),  # NaN, if anything reads before it writes
     }
-    given = [np.ascontiguousarray(inputs[port.name], numpy_of(port.dtype)).reshape(-1) for port in program.inputs]
+    given = [np.ascontiguousarray(inputs[port.name], port.dtype.numpy).reshape(-1) for port in program.inputs]
     shapes = [tuple(dim for dim in port.shape if isinstance(dim, int)) for port in program.outputs]
-    results = [np.zeros(int(np.prod(s)), numpy_of(p.dtype)) for s, p in zip(shapes, program.outputs, strict=True)]
+    results = [np.zeros(int(np.prod(s)), p.dtype.numpy) for s, p in zip(shapes, program.outputs, strict=True)]
     kernels = {kernel.name: kernel for kernel in program.kernels}
 
     def view(argument: Argument, buffer: Buffer) -> Array:
@@ -201,7 +249,7 @@ def run_program(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arra
         start = argument.position
         region = memory[argument.region]
         assert start + count * buffer.dtype.itemsize <= region.size, f"{buffer.name} lies outside {argument.region}"
-        return region[start : start + count * buffer.dtype.itemsize].view(numpy_of(buffer.dtype))
+        return region[start : start + count * buffer.dtype.itemsize].view(_numpy(buffer.dtype))
 
     for launch in program.launches:
         kernel = kernels[launch.kernel]

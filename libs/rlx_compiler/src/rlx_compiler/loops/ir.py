@@ -8,9 +8,7 @@ emitter translates node by node and decides nothing.
 splits what its registers cannot hold). Nothing is broadcast silently: the parts of an `Apply`, `Fma`, `Select`
 have equal lanes (the condition of a `Select` may be scalar), the parts of `Apply` equal dtypes.
 Indices are scalars of dtype `INDEX` (64 bits, signed; arithmetic on them never overflows). A bool is one byte, 0 or
-1, in memory. float16 is loaded, cast and stored only: arithmetic on it is done in float32. So are the types that
-NumPy lacks: bfloat16, float8, float4 are computed in float32, int4 and int2 in int8; in memory each is one or two bytes
-(`DType.bits_held`), and an emitter meets them in buffers and `Bitcast`s alone, as those integers.
+1, in memory. float16 is loaded, cast and stored only: arithmetic on it is done in float32.
 
 **Names.** `Let`, `For`, `Accumulator` and `Allocate` bind a name for the rest of the body they stand in (and the
 bodies inside it). No name is bound twice on one path, and none equals the name of a buffer.
@@ -26,7 +24,10 @@ range is any value, but no trap. `Fma(a, b, c)` is a·b + c with one rounding or
   nothing after it. A kernel without one is run by thread 0 alone.
 - `unrolled`, `vector`: how the text form shows what the schedule did; `loops.prepare` expands them, so an emitter
   never meets them. After it, accumulator places are plain ints and every `Load`/`Store` has one linear index.
-- `block`, `thread`: the grid of a GPU.
+- `block`, `thread`: the grid of a GPU. A kernel has at most one loop of each, from 0 in steps of 1 to a number: the
+  `block` loop is the last statement of `Kernel.body`, the `thread` loop the last one of its body, after the `shared`
+  buffers. Blocks are independent; the threads of one run together and meet at every `Barrier`, which therefore
+  stands only where all of them come: in loops and conditions that depend on the block alone.
 
 **Memory.** Buffers are contiguous, row-major over `Buffer.shape`, 64-byte aligned, and never overlap. `Load` with
 as many indices as the buffer has dimensions, or with one: a linear element offset.
@@ -61,6 +62,7 @@ __all__ = [
     "Fma",
     "Fold",
     "For",
+    "Grid",
     "If",
     "Kernel",
     "Let",
@@ -353,6 +355,15 @@ Body: TypeAlias = tuple[Stmt, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """What a launch on a GPU needs: how many blocks of how many threads, and the shared memory of each block."""
+
+    blocks: int
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One function: its buffer parameters in order, and its body. Equal kernels are emitted once and launched often."""
 
@@ -364,3 +375,26 @@ class Kernel:
     def parallel(self) -> For | None:
         """The loop whose iterations the team shares."""
         return next((s for s in self.body if isinstance(s, For) and s.kind == "parallel"), None)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid of a GPU kernel; None for a kernel that is one function of a team."""
+        block = next((s for s in self.body if isinstance(s, For) and s.kind == "block"), None)
+        if block is None:
+            return None
+        thread = next(s for s in block.body if isinstance(s, For) and s.kind == "thread")
+        shared = [s.buffer for s in block.body if isinstance(s, Allocate)]
+        return Grid(_count(block), _count(thread), sum(_bytes(buffer) for buffer in shared))
+
+
+def _count(loop: For) -> int:
+    assert isinstance(loop.stop, Literal), "a grid has a fixed size"
+    return int(loop.stop.value)
+
+
+def _bytes(buffer: Buffer) -> int:
+    size = buffer.dtype.itemsize
+    for dim in buffer.shape:
+        assert isinstance(dim, int), "a shared buffer has a fixed size"
+        size *= dim
+    return size

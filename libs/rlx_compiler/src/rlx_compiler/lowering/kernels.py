@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rlx_compiler.loops.grid import on_grid
 from rlx_compiler.loops.ir import Buffer, Kernel
 from rlx_compiler.lowering.collapse import collapse
+from rlx_compiler.lowering.grid import build_grid_kernel
 from rlx_compiler.lowering.nest import build_kernel
 from rlx_compiler.lowering.packing import with_packings
 from rlx_compiler.lowering.storage import Stage, physical
 from rlx_compiler.lowering.substitute import read_tensors
 from rlx_compiler.lowering.values import NotVectorisable
 from rlx_compiler.schedule.asked import Asked
-from rlx_compiler.schedule.choose import Chosen, choose, scalar_plan
+from rlx_compiler.schedule.choose import choose, scalar_plan
 from rlx_compiler.schedule.effort import Effort
+from rlx_compiler.schedule.grid import choose_grid
+from rlx_compiler.schedule.grid_plan import GridPlan
 from rlx_compiler.schedule.plan import Packing, Plan
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir import expr as ir
@@ -31,7 +35,7 @@ class Lowered:
     kernel: Kernel
     values: tuple[str, ...]
     packings: tuple[Packing | None, ...]
-    plan: Plan
+    plan: Plan | GridPlan
     reasons: tuple[str, ...]
     flops: int
     bytes: int
@@ -49,28 +53,53 @@ def lower_stage(
 ) -> Lowered:
     """The kernel of a stage. `params` names the parameter of each value; `constants` may be stored in any order."""
     stage = collapse(physical(defined, layouts), asked.named)
+    if spec.threads_per_block is not None and spec.threads_per_block > 1:
+        grid = choose_grid(stage, spec, asked, effort, name)
+        return _finished(stage, grid.plan, grid.reasons, name, params)
+    lowered = _for_cpu(stage, name, params, constants, spec, asked, effort)
+    if spec.threads_per_block is None:
+        return lowered
+    return replace(lowered, kernel=on_grid(lowered.kernel, spec.threads_per_block))
+
+
+def _for_cpu(
+    stage: Stage,
+    name: str,
+    params: Mapping[str, str],
+    constants: Collection[str],
+    spec: TargetSpec,
+    asked: Asked,
+    effort: Effort,
+) -> Lowered:
     chosen = choose(stage, spec, constants, asked, effort)
     try:
-        return _finished(stage, chosen, name, params)
+        return _finished(stage, chosen.plan, chosen.reasons, name, params)
     except NotVectorisable:
         reasons = (*chosen.reasons, "scalar after all: lanes are not evenly spaced in memory")
-        return _finished(stage, Chosen(scalar_plan(stage, asked), reasons), name, params)
+        return _finished(stage, scalar_plan(stage, asked), reasons, name, params)
 
 
-def _finished(stage: Stage, chosen: Chosen, name: str, params: Mapping[str, str]) -> Lowered:
-    packings = {packing.tensor.name: packing for packing in chosen.plan.packings}
-    packed = with_packings(stage, chosen.plan.packings)
+def _finished(
+    stage: Stage, plan: Plan | GridPlan, reasons: tuple[str, ...], name: str, params: Mapping[str, str]
+) -> Lowered:
+    wanted = plan.packings if isinstance(plan, Plan) else ()
+    packings = {packing.tensor.name: packing for packing in wanted}
+    packed = with_packings(stage, wanted)
     tensors = [*(t for t in read_tensors([packed.body])), packed.output]
     buffers: dict[Tensor, Buffer] = {}
     for tensor in tensors:
         access = "write" if tensor == packed.output else "read"
         buffers[tensor] = Buffer(params[tensor.name], tensor.dtype, tensor.shape, "global", access)  # type: ignore[arg-type]
+    if isinstance(plan, Plan):
+        kernel = build_kernel(packed, plan, name, buffers)
+    else:
+        kernel = build_grid_kernel(packed, plan, name, buffers)
     return Lowered(
-        build_kernel(packed, chosen.plan, name, buffers),
+        kernel,
         tuple(tensor.name for tensor in tensors),
         tuple(packings.get(tensor.name) for tensor in tensors),
-        chosen.plan,
-        chosen.reasons,
+        plan,
+        reasons,
         _flops(stage),
         sum(_elements(t.shape) * t.dtype.itemsize for t in {t.name: t for t in tensors}.values()),
     )

@@ -28,7 +28,7 @@ from rlx_compiler.lowering.values import LANE, Values, computed, splat
 from rlx_compiler.schedule.plan import Loop
 from rlx_ir.expr import Axis, Reduce, identity
 
-__all__ = ["Sums"]
+__all__ = ["Sums", "combine"]
 
 _COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 _Place = Callable[[Group, Scope], Values]
@@ -66,6 +66,18 @@ class Sums:
             statements.append(self._declare(names[group], reduce, group.lanes, group.count))
         statements += self._loops(reduce, names, None)
         return statements, lambda group: self._element(names[group], group, reduce)
+
+    def declare(self, name: str, reduce: Reduce, group: Group) -> Stmt:
+        """The accumulator of a reduction for every place of a group."""
+        return self._declare(name, reduce, group.lanes, group.count)
+
+    def element(self, name: str, group: Group, reduce: Reduce) -> Element:
+        """What such an accumulator holds at a place."""
+        return self._element(name, group, reduce)
+
+    def along(self, reduce: Reduce, names: Mapping[Group, str], along: tuple[Axis, Expr]) -> list[Stmt]:
+        """The reduction's loops for one value of a summed axis, whose own loop is around them."""
+        return self._loops(reduce, names, along)
 
     def _declare(self, name: str, reduce: Reduce, lanes: int, count: int) -> Stmt:
         start: Expr = _neutral(reduce)

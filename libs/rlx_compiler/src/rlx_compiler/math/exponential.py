@@ -35,7 +35,7 @@ from rlx_compiler.math.build import (
     sub,
 )
 
-__all__ = ["erf", "exp", "log", "split", "tanh"]
+__all__ = ["erf", "exp", "log", "nearest", "split", "tanh"]
 
 _LOG2_E: Final = 1.4426950408889634
 # ln 2 in two parts: n · high is exact for every exponent n.
@@ -87,14 +87,14 @@ def exp(x: Expr) -> Expr:
     vanishes = less(x, low)
     x = select(greater(x, high), high, x)
     x = select(vanishes, 0.0, x)
-    n = _nearest(mul(x, _LOG2_E))
+    n = Apply("nearest", (mul(x, _LOG2_E),), x.dtype)
     ln2_high, ln2_low = _LN2[x.dtype.name]
     r = Fma(n, like(-ln2_low, x), Fma(n, like(-ln2_high, x), x))
     tail = mul(mul(r, r), polynomial(r, _EXP[x.dtype.name]))
     return select(vanishes, 0.0, _scaled(add(add(tail, r), 1.0), Cast(n, _integer(x.dtype))))
 
 
-def _nearest(x: Expr) -> Expr:
+def nearest(x: Expr) -> Expr:
     """The nearest whole number of a float well below 2^mantissa, by adding and taking away a large one."""
     large = 1.5 * 2.0 ** mantissa_bits(x.dtype)
     return sub(add(x, large), large)

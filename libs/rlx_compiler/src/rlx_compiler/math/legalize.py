@@ -15,7 +15,7 @@ from typing import Final
 
 from rlx_base.dtypes import BOOL, FLOAT32
 from rlx_compiler.loops.ir import Apply, Broadcast, Cast, Expr, Literal, Select
-from rlx_compiler.math import exponential, half, integers, inverse, narrow, power, rounding, trigonometric
+from rlx_compiler.math import exponential, half, integers, inverse, power, rounding, trigonometric
 from rlx_compiler.math.build import cast, greater, less, like, neg
 from rlx_compiler.math.graph import rewrite
 from rlx_compiler.targets.spec import TargetSpec
@@ -35,8 +35,6 @@ def _legal(expr: Expr, spec: TargetSpec) -> Expr | None:
     match expr:
         case Cast(value, dtype) if value.dtype == dtype:
             return value
-        case Cast(value, dtype) if value.dtype.numpy is None or dtype.numpy is None:
-            return narrow.converted(value, dtype)
         case Cast(value, dtype) if "float16" in (value.dtype.name, dtype.name):
             return half.converted(value, dtype, native="float16" in spec.native)
         case Apply(function, arguments) if arguments[0].dtype.name == "float16":
@@ -45,8 +43,12 @@ def _legal(expr: Expr, spec: TargetSpec) -> Expr | None:
         case Apply(function, arguments) if arguments[0].dtype == BOOL:
             return _of_bools(function, arguments)
         case Apply(function, arguments) if arguments[0].dtype.is_float:
+            if function == "nearest" and spec.reassociates:
+                return Apply("round", arguments, expr.dtype)
             if function in spec.native:
                 return None
+            if not spec.float64 and function in _WITHOUT_FLOAT64:
+                return _WITHOUT_FLOAT64[function](*arguments)
             return _FLOAT[function](*arguments) if function in _FLOAT else None
         case Apply(function, arguments):
             return _INTEGER[function](*arguments) if function in _INTEGER else None
@@ -87,6 +89,7 @@ _FLOAT: Final[dict[str, Callable[..., Expr]]] = {
     "max": _greater_of,
     "min": _less_of,
     "exp": exponential.exp,
+    "nearest": exponential.nearest,
     "log": exponential.log,
     "tanh": exponential.tanh,
     "erf": exponential.erf,
@@ -108,6 +111,11 @@ _FLOAT: Final[dict[str, Callable[..., Expr]]] = {
     "floor": rounding.floor,
     "ceil": rounding.ceil,
     "round": rounding.round_even,
+}
+_WITHOUT_FLOAT64: Final[dict[str, Callable[..., Expr]]] = {
+    "sin": trigonometric.sin_without_float64,
+    "cos": trigonometric.cos_without_float64,
+    "pow": power.pow_without_float64,
 }
 _INTEGER: Final[dict[str, Callable[..., Expr]]] = {
     "abs": lambda x: x if x.dtype.kind == "uint" else Apply("max", (x, neg(x)), x.dtype),

@@ -32,7 +32,7 @@ from rlx_compiler.math.build import (
 from rlx_compiler.math.exponential import exp, log, split
 from rlx_compiler.math.function import Call, Function
 
-__all__ = ["floor_divided", "modulo", "pow", "remainder"]
+__all__ = ["floor_divided", "modulo", "pow", "pow_without_float64", "remainder"]
 
 
 def pow(x: Expr, y: Expr) -> Expr:
@@ -42,6 +42,17 @@ def pow(x: Expr, y: Expr) -> Expr:
         size = cast(exp(mul(cast(y, FLOAT64), log(cast(magnitude, FLOAT64)))), FLOAT32)
     else:
         size = _exact_power(magnitude, y)
+    return _signed_power(x, y, magnitude, size)
+
+
+def pow_without_float64(x: Expr, y: Expr) -> Expr:
+    """The same for float32 on a device that has no other float: 2 ulp where the result is not near the ends."""
+    magnitude = absolute(x)
+    return _signed_power(x, y, magnitude, _exact_power(magnitude, y))
+
+
+def _signed_power(x: Expr, y: Expr, magnitude: Expr, size: Expr) -> Expr:
+    """x^y from |x|^y."""
     # ln 1 · ∞ is NaN, where 1^∞ is 1; and anything to the 0th is 1, even NaN.
     size = select(Apply("or", (equal(magnitude, 1.0), equal(y, 0.0)), BOOL), 1.0, size)
     whole = equal(Apply("floor", (y,), y.dtype), y)
@@ -69,7 +80,7 @@ def _two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def _two_product(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """a · b and its rounding error, by halves of 26 bits: also right where a fused multiply-add is two operations."""
+    """a · b and its rounding error, by halves of the bits: also right where a fused multiply-add is two operations."""
     product = mul(a, b)
     a_high, b_high = _upper_half(a), _upper_half(b)
     a_low, b_low = sub(a, a_high), sub(b, b_high)
@@ -78,17 +89,23 @@ def _two_product(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def _upper_half(a: Expr) -> Expr:
-    """The value cut to its upper 26 bits: products of two such are exact."""
-    return Bitcast(both(unsigned(a), 0xFFFFFFFFF8000000), a.dtype)
+    """The value cut to its upper half, 26 or 12 bits: products of two such are exact."""
+    return Bitcast(both(unsigned(a), 0xFFFFFFFFF8000000 if a.dtype == FLOAT64 else 0xFFFFF000), a.dtype)
 
 
-_LN2: Final = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_LN2: Final = {
+    "float32": (0.693359375, -2.12194440054690583e-4),
+    "float64": (6.93147180369123816490e-01, 1.90821492927058770002e-10),
+}
+# What ⅓ is more than the float nearest to it.
+_THIRD_LOW: Final = {"float32": -9.934107705e-09, "float64": 1.850371707708594e-17}
+_HUGE: Final = {"float32": 1e30, "float64": 1e290}
 # log((1 + s) ÷ (1 − s)) = 2 · (s + s³ · (⅓ + z · R(z))), z = s²; the coefficients of R, highest power first.
 _SERIES: Final = tuple(1.0 / n for n in range(25, 4, -2))
 
 
 def _exact_power(x: Expr, y: Expr) -> Expr:
-    """x^y for x ≥ 0 in float64, with ln x to about 70 bits."""
+    """x^y for x ≥ 0, with ln x to some bits more than the dtype has: about 70 for float64."""
     m, k = split(x)
     f = sub(m, 1.0)
     # s = f ÷ (2 + f) as a sum of two floats; 2 + f is m + 1.
@@ -101,7 +118,7 @@ def _exact_power(x: Expr, y: Expr) -> Expr:
     z_low = add(z_low, mul(mul(s, s_low), 2.0))
     third = 1.0 / 3.0
     tail = mul(z, polynomial(z, _SERIES))
-    factor, factor_low = _two_sum(like(third, x), add(tail, 1.850371707708594e-17))
+    factor, factor_low = _two_sum(like(third, x), add(tail, _THIRD_LOW[x.dtype.name]))
     cubic, cubic_low = _two_product(z, factor)
     cubic_low = add(cubic_low, add(mul(z_low, factor), mul(z, factor_low)))
     rest, rest_low = _two_product(s, cubic)
@@ -109,7 +126,7 @@ def _exact_power(x: Expr, y: Expr) -> Expr:
     ln_m, ln_m_low = _two_sum(s, rest)
     ln_m_low = add(ln_m_low, add(s_low, rest_low))
     # k · ln 2 + 2 · (…)
-    ln2_high, ln2_low = _LN2
+    ln2_high, ln2_low = _LN2[x.dtype.name]
     big = mul(k, ln2_high)
     double, double_low = mul(ln_m, 2.0), mul(ln_m_low, 2.0)
     high = add(big, double)
@@ -123,7 +140,7 @@ def _exact_power(x: Expr, y: Expr) -> Expr:
     # Not at infinity, where adding a negative correction would give NaN.
     result = select(less(result, float("inf")), Fma(result, product_low, result), result)
     extreme = Apply("or", (equal(x, 0.0), equal(x, float("inf"))), BOOL)
-    huge = greater(absolute(y), 1e290)
+    huge = greater(absolute(y), _HUGE[x.dtype.name])
     # At the ends, and where y would overflow the halves above, plain logarithms tell 0 from ∞.
     plain = exp(mul(y, log(x)))
     return select(Apply("or", (extreme, huge), BOOL), plain, result)

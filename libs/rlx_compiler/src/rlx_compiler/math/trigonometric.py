@@ -47,7 +47,7 @@ from rlx_compiler.math.build import (
 )
 from rlx_compiler.math.function import Call, Function
 
-__all__ = ["cos", "sin"]
+__all__ = ["cos", "cos_without_float64", "sin", "sin_without_float64"]
 
 _TWO_OVER_PI: Final = 0.6366197723675814
 # π ÷ 2: three parts of 33 bits, whose product with a whole number below 2²⁰ is exact, and the rest.
@@ -101,6 +101,28 @@ def _sine(x: Expr, quarters: int) -> Expr:
     slow = cast(Call(_large_argument(), (wide, like(quarters, x, INT32))), x.dtype)
     # Lazy: the call happens only where some lane needs it.
     return Select(anywhere, select(large, slow, fast), fast)
+
+
+# π ÷ 2 for float32: parts of 8 and 11 bits, whose products with whole numbers below 2¹³ are exact, and the rest.
+_HALF_PI_SHORT: Final = (1.5703125, 4.837512969970703125e-4, 7.549789948768648e-8)
+
+
+def sin_without_float64(x: Expr) -> Expr:
+    """sin on a device that has float32 alone: 2 ulp of 1 up to 2¹³; beyond, its error grows with |x|."""
+    return _short_sine(x, 0)
+
+
+def cos_without_float64(x: Expr) -> Expr:
+    """cos likewise."""
+    return _short_sine(x, 1)
+
+
+def _short_sine(x: Expr, quarters: int) -> Expr:
+    n = Apply("round", (mul(x, _TWO_OVER_PI),), x.dtype)
+    r = x
+    for part in _HALF_PI_SHORT:
+        r = Fma(n, like(-part, n), r)
+    return _wave(r, add(cast(n, INT32), quarters))
 
 
 def _wave(r: Expr, quarters: Expr) -> Expr:

@@ -6,7 +6,6 @@ A level (`llvm:x86-64-v4`) is scheduled for no processor in particular; a proces
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from rlx_compiler.emit.llvm import X86_64
@@ -21,4 +20,4 @@ def _describe(cpu: str) -> TargetSpec:
     return describe_x86("llvm", cpu)
 
 
-TARGET: Final = replace(shared_library_target("llvm", _describe, X86_64), host_ops=True)
+TARGET: Final = shared_library_target("llvm", _describe, X86_64)

@@ -33,8 +33,12 @@ class TargetSpec:
     """A device's limits and memories.
 
     `native` names what the device does by one instruction where others need a formula: the functions `floor`, `ceil`
-    and `round`, and `float16` for conversions from and to that type. A device without vectors has `vector_bits` 0.
-    `threads_per_block`, `shared_bytes` and `subgroup` are those of a GPU's blocks; a CPU has None. `spaces` are in
+    and `round`, and `float16` for conversions from and to that type. A device without vectors has `vector_bits` 0;
+    `most_lanes` limits vectors of narrow elements where the language does. A device without `float64` computes
+    functions of float32 in float32 alone; where its compiler `reassociates` sums, no formula may count on their order.
+
+    `threads_per_block`, `shared_bytes` and `subgroup` are those of a GPU's blocks; a CPU has None. A device that runs
+    blocks one by one, each by a processor of its own (a CPU behind OpenCL), has blocks of one thread. `spaces` are in
     order of preference: the first one is where tensors live.
     """
 
@@ -51,10 +55,14 @@ class TargetSpec:
     threads_per_block: int | None = None
     shared_bytes: int | None = None
     subgroup: int | None = None
+    most_lanes: int | None = None
+    float64: bool = True
+    reassociates: bool = False
 
     def lanes(self, dtype: DType) -> int:
         """How many elements of a dtype one vector register holds; 1 where there are none."""
-        return max(1, self.vector_bits // (8 * dtype.itemsize))
+        lanes = max(1, self.vector_bits // (8 * dtype.itemsize))
+        return lanes if self.most_lanes is None else min(lanes, self.most_lanes)
 
     @property
     def locations(self) -> frozenset[str]:

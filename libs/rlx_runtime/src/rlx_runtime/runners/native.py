@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx_base.errors import ArtifactError
-from rlx_runtime.host_ops import HostOp, Memory, steps
 from rlx_runtime.native import CLOCK, PARK, Library, aligned_zeros
 from rlx_runtime.program import Cancel, Program, map_weights
 from rlx_runtime.runners.registry import Runner
 from rlx_runtime.team import ThreadTeam
 from rlx_wire.abi import ABI_VERSION, Call
 from rlx_wire.cpu import host_features, level_for
-from rlx_wire.manifest import Manifest, NativeSegment
+from rlx_wire.manifest import HostOpSegment, Manifest, NativeSegment
 
 __all__ = ["LIBRARY", "RUNNER", "TARGETS", "NativeProgram", "check_library"]
 
@@ -38,7 +37,9 @@ class NativeProgram(Program):
         self._team = team
         self._library = library
         self._weights = weights
-        self._steps = steps(manifest.launch_plan, library.symbol)
+        self._entries = [
+            library.symbol(segment.symbol) for segment in manifest.launch_plan if isinstance(segment, NativeSegment)
+        ]
         self._workspace = aligned_zeros(manifest.workspace_bytes)
         self._barrier = team.barrier()
 
@@ -67,11 +68,8 @@ class NativeProgram(Program):
             )
             for index in range(self.threads)
         ]
-        memory = Memory(inputs, outputs, self._weights, self._workspace, self.texts)
-        for step in self._steps:
-            if isinstance(step, HostOp):
-                step.run(memory)
-            elif status := self._team.run(step, calls):
+        for entry in self._entries:
+            if status := self._team.run(entry, calls):
                 return status
         return 0
 
@@ -82,21 +80,18 @@ class NativeProgram(Program):
 
 
 def check_library(manifest: Manifest) -> None:
-    """Raises E310 unless the bundle's plan is native calls of a library that it holds, without host ops between."""
-    _check_library_file(manifest)
-    for segment in manifest.launch_plan:
-        if not isinstance(segment, NativeSegment):
-            raise ArtifactError("E310", expected="a launch plan of native calls", found=f"host op {segment.op}")
-
-
-def _check_library_file(manifest: Manifest) -> None:
+    """Raises E310 unless the bundle's plan is native calls of a library that it holds."""
     if LIBRARY not in manifest.files:
         raise ArtifactError("E310", expected=f"a bundle with {LIBRARY}", found=f"target {manifest.target}")
+    for segment in manifest.launch_plan:
+        if not isinstance(segment, NativeSegment):
+            what = f"host op {segment.op}" if isinstance(segment, HostOpSegment) else "launches on a device"
+            raise ArtifactError("E310", expected="a launch plan of native calls", found=what)
 
 
 def _check(manifest: Manifest, features: frozenset[str] | None) -> None:
     """The alternative to a check that fails is a SIGILL in the middle of a request."""
-    _check_library_file(manifest)
+    check_library(manifest)
     held = host_features() if features is None else features
     missing = [feature for feature in manifest.cpu_features if feature not in held]
     if not missing:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlx_compiler.loops.program import Argument, Program, Stretch
+from rlx_compiler.loops.program import Argument, Program
+from rlx_wire.abi import ENTRY
 
 __all__ = ["entry", "kernel_symbol"]
 
@@ -84,19 +85,15 @@ static void rlx_end(const rlx_call *call, int32_t kernel) {
 
 
 def entry(program: Program) -> str:
-    """The support functions and `rlx_main`; one more function for each stretch of launches after a host op."""
-    return "\n".join([_SUPPORT, *(_function(program, stretch) for stretch in program.stretches)])
-
-
-def _function(program: Program, stretch: Stretch) -> str:
+    """The support functions and `rlx_main`."""
     lines = [
-        f"int32_t {stretch.symbol}(const rlx_call *call);",  # the header declares the first one alone
-        f'__attribute__((visibility("default"))) int32_t {stretch.symbol}(const rlx_call *call) {{',
+        _SUPPORT,
+        f'__attribute__((visibility("default"))) int32_t {ENTRY}(const rlx_call *call) {{',
         "    if (call->size < sizeof(rlx_call) || call->abi_version != RLX_ABI_VERSION) return RLX_BAD_CALL;",
         "    if (call->thread_count != 1 && !call->barrier) return RLX_BAD_CALL;",
     ]
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    for place, launch in enumerate(program.launches[stretch.first : stretch.end], stretch.first):
+    for place, launch in enumerate(program.launches):
         kernel = kernels[launch.kernel]
         leader = "" if kernel.parallel is not None else "if (call->thread_index == 0) "
         texts = ["call->thread_index", "call->thread_count", "call->dims", *map(_address, launch.arguments)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rlx_base.dtypes import INDEX
 from rlx_compiler.emit.c_like.dialect import Dialect
@@ -17,7 +17,7 @@ from rlx_compiler.math import Function
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_wire.abi import header
 
-__all__ = ["HEADER", "emit"]
+__all__ = ["HEADER", "emit", "function_texts"]
 
 HEADER = "rlx_kernel.h"
 
@@ -27,19 +27,14 @@ def emit(program: Program, spec: TargetSpec, dialect: Dialect, about: str) -> Ma
     vectors = VectorTypes(dialect)
     functions: dict[str, Function] = {}
     kernels = [_kernel(kernel, CWriter(spec, program.dims, dialect, vectors), functions) for kernel in program.kernels]
-    texts: dict[str, str] = {}
-    # A function may call others, which then stand before it.
-    while pending := sorted(functions.keys() - texts.keys()):
-        for name in pending:
-            text = _function(functions[name], CWriter(spec, program.dims, dialect, vectors), functions)
-            texts = {name: text} | texts
+    texts = function_texts(functions, lambda: CWriter(spec, program.dims, dialect, vectors))
     lines = [
         f"/* {about} */",
         f'#include "{HEADER}"',
         "",
         *vectors.declarations(),
         "",
-        *texts.values(),
+        *texts,
         *kernels,
         entry(program),
     ]
@@ -54,20 +49,33 @@ def _kernel(kernel: Kernel, writer: CWriter, functions: dict[str, Function]) -> 
         writer.scope.buffers[buffer.name] = f"p{place}"
         qualifier = writer.dialect.constant if buffer.access == "read" else ""
         kind = writer.dialect.scalar(buffer.dtype)
-        parameters.append(writer.dialect.parameter.format(type=kind, name=f"p{place}", qualifier=qualifier))
+        parameter = writer.dialect.parameter.format(type=kind, name=f"p{place}", qualifier=qualifier, place=place)
+        parameters.append(parameter)
     writer.statements(kernel.body)
     functions |= writer.called
     head = writer.dialect.kernel.format(name=kernel_symbol(kernel.name), parameters=", ".join(parameters))
     return "\n".join([f"{head} {{", *writer.finished(), "}", ""])
 
 
+def function_texts(functions: Mapping[str, Function], writer: Callable[[], CWriter]) -> list[str]:
+    """The functions that kernels call and those that they call in turn, each before the ones that call it."""
+    known = dict(functions)
+    texts: dict[str, str] = {}
+    while pending := sorted(known.keys() - texts.keys()):
+        for name in pending:
+            text = _function(known[name], writer(), known)
+            texts = {name: text} | texts
+    return list(texts.values())
+
+
 def _function(function: Function, writer: CWriter, functions: dict[str, Function]) -> str:
-    parameters = []
+    dialect, parameters = writer.dialect, []
     for place, parameter in enumerate(function.params):
         writer.scope.values[parameter.name] = Value(f"a{place}", parameter.dtype, 1)
-        parameters.append(f"{writer.dialect.scalar(parameter.dtype)} a{place}")
+        parameters.append(dialect.argument.format(type=dialect.scalar(parameter.dtype), name=f"a{place}"))
     writer.statements(function.body)
     result = writer.value(function.result)
+    result = writer.bound(result) if dialect.binds_results else result
     functions |= writer.called
     head = writer.dialect.function.format(
         name=function.name, result=writer.dialect.scalar(result.dtype), parameters=", ".join(parameters)

@@ -56,6 +56,8 @@ class CValues(Writer):
         self.dialect = dialect
         self.vectors = vectors
         self._depth = 1
+        self.outside: list[str] = []  # lines that stand before the function
+        self.prefix = ""  # of the names in them
 
     # ---------------------------------------------------------------- building blocks
 
@@ -69,7 +71,7 @@ class CValues(Writer):
 
     def _local(self, value: Value, stem: str = "t") -> Value:
         name = self.fresh(stem)
-        self._line(f"const {self._type(value)} {name} = {value.text};")
+        self._line(self.dialect.immutable.format(type=self._type(value), name=name, value=value.text))
         return replace(value, text=name)
 
     def bound(self, value: Value) -> Value:
@@ -81,7 +83,8 @@ class CValues(Writer):
     def finished(self, last: str = "") -> list[str]:
         """The lines and a last one, without the locals that nothing uses."""
         lines = [*self.lines, last]
-        declared = re.compile(r"\s*const [\w]+ (\w+) = ")
+        pattern = self.dialect.immutable.format(type=r"[\w]+", name=r"(\w+)", value="")
+        declared = re.compile(rf"\s*{pattern.removesuffix(';')}")
         while True:
             counts: dict[str, int] = {}
             for line in lines:
@@ -116,59 +119,60 @@ class CValues(Writer):
         return Value(f"({spread.text} + {self._steps(start.dtype, lanes)})", start.dtype, lanes)
 
     def _steps(self, dtype: DType, lanes: int) -> str:
-        return f"(({self.vectors.name(dtype, lanes)}){{{', '.join(map(str, range(padded(lanes))))}}})"
+        return self.vectors.numbers(dtype, range(padded(lanes)))
 
     def _masked(self, value: Value, bits: int) -> Value:
         """A vector of bools as a mask of this width."""
         assert isinstance(value, Mask), "vectors of bools are masks"
         if value.bits == bits:
             return value
-        kind = self.vectors.name(DTYPES[f"int{bits}"], value.lanes)
-        return Mask(f"__builtin_convertvector({value.text}, {kind})", BOOL, value.lanes, bits)
+        return Mask(self.vectors.convert(value.text, DTYPES[f"int{bits}"], value.lanes), BOOL, value.lanes, bits)
 
     def _converted(self, text: str, dtype: DType, lanes: int) -> Value:
-        return Value(f"__builtin_convertvector({text}, {self.vectors.name(dtype, lanes)})", dtype, lanes)
+        return Value(self.vectors.convert(text, dtype, lanes), dtype, lanes)
 
     def cast(self, value: Value, dtype: DType) -> Value:
         if value.lanes == 1:
             if dtype == BOOL:
                 return Value(f"({value.text} != 0)", BOOL, 1)
-            return Value(f"(({self.dialect.scalar(dtype)}){value.text})", dtype, 1)
+            text = self.dialect.cast.format(type=self.dialect.scalar(dtype), value=value.text)
+            return self._cut(text, dtype) if self.dialect.wide_integers else Value(text, dtype, 1)
         if dtype == BOOL:
-            return Mask(f"({value.text} != 0)", BOOL, value.lanes, value.dtype.bits)
+            zero = self.vectors.same(value.dtype, value.lanes, "0")
+            return Mask(f"({value.text} != {zero})", BOOL, value.lanes, value.dtype.bits)
         if value.dtype == BOOL:
             width = dtype.bits
             ones = self._masked(value, width)
             whole = DTYPES[f"int{width}"]
-            return (
-                self._converted(f"({ones.text} & 1)", dtype, value.lanes)
-                if dtype != whole
-                else Value(f"({ones.text} & 1)", dtype, value.lanes)
-            )
+            text = f"({ones.text} & {self.vectors.same(whole, value.lanes, '1')})"
+            return Value(text, dtype, value.lanes) if dtype == whole else self._converted(text, dtype, value.lanes)
         return self._converted(value.text, dtype, value.lanes)
 
     def bitcast(self, value: Value, dtype: DType) -> Value:
         source, target = self.vectors.name(value.dtype, value.lanes), self.vectors.name(dtype, value.lanes)
-        if source == target:
+        if source == target and not (value.lanes == 1 and self.dialect.wide_integers):
             return replace(value, dtype=dtype)
-        if value.lanes == 1 and value.dtype.is_float != dtype.is_float:
-            return Value(f"((union {{ {source} from; {target} to; }}){{.from = {value.text}}}).to", dtype, 1)
-        return Value(f"(({target}){value.text})", dtype, value.lanes)
+        if value.lanes > 1:
+            return Value(self.vectors.reinterpret(value.text, dtype, value.lanes), dtype, value.lanes)
+        floats = value.dtype.is_float != dtype.is_float and "float16" not in (value.dtype.name, dtype.name)
+        template = self.dialect.bitcast if floats else self.dialect.same_width
+        text = template.format(source=source, target=target, value=value.text)
+        return self._cut(text, dtype) if self.dialect.wide_integers else Value(text, dtype, 1)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        # The compiler contracts it: -ffp-contract=fast.
-        return Value(f"({a.text} * {b.text} + {c.text})", c.dtype, c.lanes)
+        return Value(self.dialect.fused.format(a=a.text, b=b.text, c=c.text), c.dtype, c.lanes)
 
     def apply(self, function: str, arguments: Sequence[Value], dtype: DType) -> Value:
         if isinstance(arguments[0], Mask):
             return self._of_masks(function, arguments)
         first, lanes, operand = arguments[0], arguments[0].lanes, arguments[0].dtype
         texts = [a.text for a in arguments]
+        if self.dialect.own_truth and operand == BOOL:
+            return self._of_truths(function, texts)
         if function in _COMPARE:
             return self._truth(f"({texts[0]} {_COMPARE[function]} {texts[1]})", operand, lanes)
         if function == "is_nan":
-            name = self.bound(first).text
-            return self._truth(f"({name} != {name})", operand, lanes)
+            return self._truth(self.dialect.is_nan.format(value=self.bound(first).text), operand, lanes)
         if function == "neg":
             return self._whole(f"(-{texts[0]})", dtype, lanes)
         if function == "not":
@@ -179,16 +183,35 @@ class CValues(Writer):
             return self.blend(self._truth(f"({a.text} {sign} {b.text})", operand, lanes), a, b)
         if (function, operand.name) in self.dialect.functions:
             return self._function(function, first)
-        return self._whole(f"({texts[0]} {_BINARY[function]} {texts[1]})", dtype, lanes)
+        if function in ("shl", "shr") and lanes == 1:
+            text = self.dialect.shift.format(value=texts[0], sign=_BINARY[function], count=texts[1])
+        else:
+            text = f"({texts[0]} {_BINARY[function]} {texts[1]})"
+        return self._whole(text, dtype, lanes)
+
+    def _of_truths(self, function: str, texts: Sequence[str]) -> Value:
+        """Operations on truth values, where they are no numbers."""
+        if function == "not":
+            return Value(f"(!{texts[0]})", BOOL, 1)
+        a, b = texts
+        signs = {"and": "&&", "or": "||", "xor": "!=", "eq": "==", "ne": "!="}
+        if function in signs:
+            return Value(f"({a} {signs[function]} {b})", BOOL, 1)
+        ordered = {"lt": f"(!{a} && {b})", "le": f"(!{a} || {b})", "gt": f"({a} && !{b})", "ge": f"({a} || !{b})"}
+        return Value(ordered[function], BOOL, 1)
 
     def _truth(self, text: str, operand: DType, lanes: int) -> Value:
         return Value(text, BOOL, 1) if lanes == 1 else Mask(text, BOOL, lanes, operand.bits)
 
     def _whole(self, text: str, dtype: DType, lanes: int) -> Value:
-        """Arithmetic on small scalars happens in int: cut it back to the type."""
-        if lanes == 1 and dtype.is_integer and dtype.bits < 32:
-            text = f"(({self.dialect.scalar(dtype)}){text})"
-        return Value(text, dtype, lanes)
+        """The result of arithmetic, of its dtype alone."""
+        return self._cut(text, dtype) if lanes == 1 else Value(text, dtype, lanes)
+
+    def _cut(self, text: str, dtype: DType) -> Value:
+        """A scalar that may have more bits than its dtype, brought back to it."""
+        if dtype.name in self.dialect.cuts:
+            text = self.dialect.cuts[dtype.name].format(value=text)
+        return Value(text, dtype, 1)
 
     def _of_masks(self, function: str, arguments: Sequence[Value]) -> Value:
         bits = max(a.bits for a in arguments if isinstance(a, Mask))
@@ -203,8 +226,11 @@ class CValues(Writer):
     def _function(self, function: str, value: Value) -> Value:
         """A function that C has for scalars only; the compiler makes one vector instruction of the loop."""
         name = self.dialect.functions[function, value.dtype.name]
-        if value.lanes == 1:
-            return Value(f"{name}({value.text})", value.dtype, 1)
+        if value.lanes == 1 or self.dialect.functions_of_vectors:
+            return Value(f"{name}({value.text})", value.dtype, value.lanes)
+        return self._function_in_lanes(name, function, value)
+
+    def _function_in_lanes(self, name: str, function: str, value: Value) -> Value:
         if function == "abs":
             bits = value.dtype.bits
             whole = DTYPES[f"int{bits}"]
@@ -220,25 +246,25 @@ class CValues(Writer):
         if condition.lanes == 1:
             if isinstance(then, Mask):
                 otherwise = self._masked(otherwise, then.bits)
-            return replace(then, text=f"({condition.text} ? {then.text} : {otherwise.text})")
+            texts = {"condition": condition.text, "then": then.text, "otherwise": otherwise.text}
+            return replace(then, text=self.dialect.choice.format(**texts))
         bits = then.bits if isinstance(then, Mask) else then.dtype.bits
         mask = self.bound(self._masked(condition, bits)).text
         if isinstance(then, Mask):
             other = self._masked(otherwise, bits)
             return replace(then, text=f"(({mask} & {then.text}) | (~{mask} & {other.text}))")
-        kind, whole = self._type(then), self.vectors.name(DTYPES[f"int{bits}"], then.lanes)
-        parts = f"({mask} & ({whole}){then.text}) | (~{mask} & ({whole}){otherwise.text})"
-        return replace(then, text=f"(({kind})({parts}))")
+        return replace(then, text=self.vectors.blend(mask, then.text, otherwise.text, then.dtype, then.lanes))
 
     def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:
         condition = self.bound(condition)
         (first, first_lines), (second, second_lines) = self._apart(then), self._apart(otherwise)
         if isinstance(first, Mask):
             second = self._masked(second, first.bits)
-        if not first_lines and not second_lines:
-            return replace(first, text=f"({condition.text} ? {first.text} : {second.text})")
+        if self.dialect.lazy_choice and not first_lines and not second_lines:
+            texts = {"condition": condition.text, "then": first.text, "otherwise": second.text}
+            return replace(first, text=self.dialect.choice.format(**texts))
         result = self.fresh()
-        self._line(f"{self._type(first)} {result};")
+        self._line(self.dialect.declared.format(type=self._type(first), name=result))
         self._line(f"if ({condition.text}) {{")
         self.lines += [*first_lines, "    " * (self._depth + 1) + f"{result} = {first.text};"]
         self._line("} else {")
@@ -258,25 +284,28 @@ class CValues(Writer):
 
     def extract(self, value: Value, lane: int) -> Value:
         if isinstance(value, Mask):
-            return Value(f"(uint8_t)({self.bound(value).text}[{lane}] & 1)", BOOL, 1)
-        return Value(f"{self.bound(value).text}[{lane}]", value.dtype, 1)
+            whole = DTYPES[f"int{value.bits}"]
+            held = self.vectors.lane(self.bound(value).text, lane, whole)
+            return Value(f"(({self.dialect.scalar(BOOL)})({held} & 1))", BOOL, 1)
+        return Value(self.vectors.lane(self.bound(value).text, lane, value.dtype), value.dtype, 1)
 
     def slice(self, value: Value, first: int, lanes: int) -> Value:
         if lanes == 1:
             return self.extract(value, first)
         name = self.bound(value).text
         # The lanes behind the last one are padding and hold anything.
-        places = ", ".join(str(min(first + i, padded(value.lanes) - 1)) for i in range(padded(lanes)))
-        return replace(value, text=f"__builtin_shufflevector({name}, {name}, {places})", lanes=lanes)
+        places = [min(first + i, padded(value.lanes) - 1) for i in range(padded(lanes))]
+        return replace(value, text=self.vectors.slice(name, value.dtype, value.lanes, places), lanes=lanes)
 
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:
         return Value(f"{function.name}({', '.join(a.text for a in arguments)})", function.result.dtype, 1)
 
     def call_in_lanes(self, function: Function, arguments: Sequence[Value], lanes: int) -> Value:
         result = Value(self.fresh(), function.result.dtype, lanes)
-        self._line(f"{self._type(result)} {result.text} = {{0}};")
-        texts = ", ".join(f"{argument.text}[l]" for argument in arguments)
-        self._line(f"for (int l = 0; l < {lanes}; l++) {result.text}[l] = {function.name}({texts});")
+        self._line(f"{self._type(result)} {result.text} = {self.vectors.zero(result.dtype, lanes)};")
+        texts = ", ".join(self.vectors.lane(argument.text, "l", argument.dtype) for argument in arguments)
+        place = self.vectors.lane(result.text, "l", result.dtype)
+        self._line(f"for (int l = 0; l < {lanes}; l++) {place} = {function.name}({texts});")
         return result
 
 

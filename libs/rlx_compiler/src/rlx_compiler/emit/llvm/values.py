@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from rlx_base.dtypes import BOOL, INDEX, DType
+from rlx_compiler.emit.llvm.gpu import Gpu
 from rlx_compiler.emit.llvm.types import constant, value_type
 from rlx_compiler.emit.spelling import Value
 from rlx_compiler.emit.writer import Writer
@@ -30,8 +31,12 @@ _INTRINSIC: Final = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "c
 class LlvmValues(Writer):
     """One LLVM function. `allocas` belong at its very beginning; `intrinsics` must be declared beside it."""
 
-    def __init__(self, spec: TargetSpec, dims: Sequence[str]) -> None:
+    def __init__(self, spec: TargetSpec, dims: Sequence[str], gpu: Gpu | None = None, symbol: str = "") -> None:
         super().__init__(spec, dims)
+        self.gpu, self.symbol = gpu, symbol
+        self.stack = "ptr" if gpu is None else gpu.stack
+        self.stack_space = self.stack.removeprefix("ptr").replace(" ", ", ", 1)
+        self.outside: list[str] = []  # lines that stand before the function
         self.allocas: list[str] = []
         self.intrinsics: set[str] = set()
         self._block = "entry"
@@ -215,11 +220,11 @@ class LlvmValues(Writer):
         scalars = []
         for argument, place in zip(arguments, places, strict=True):
             kind = value_type(argument.dtype)
-            address = self._is(f"getelementptr inbounds {kind}, ptr {place}, i64 {lane}", INDEX, 1)
-            scalars.append(self._is(f"load {kind}, ptr {address.text}", argument.dtype, 1))
+            address = self._is(f"getelementptr inbounds {kind}, {self.stack} {place}, i64 {lane}", INDEX, 1)
+            scalars.append(self._is(f"load {kind}, {self.stack} {address.text}", argument.dtype, 1))
         value = self.call(function, scalars)
-        address = self._is(f"getelementptr inbounds {self.type(value)}, ptr {result.text}, i64 {lane}", INDEX, 1)
-        self._do(f"store {self.typed(value)}, ptr {address.text}")
+        place = f"getelementptr inbounds {self.type(value)}, {self.stack} {result.text}, i64 {lane}"
+        self._do(f"store {self.typed(value)}, {self.stack} {self._is(place, INDEX, 1).text}")
         self._do(f"{following} = add nsw i64 {lane}, 1")
         again = self._is(f"icmp slt i64 {following}, {lanes}", BOOL, 1)
         self._do(f"br i1 {again.text}, label %{head}, label %{end}")
@@ -228,13 +233,13 @@ class LlvmValues(Writer):
 
     def _stack(self, dtype: DType, lanes: int) -> str:
         name = f"%{self.fresh('stack')}"
-        self.allocas.append(f"  {name} = alloca {value_type(dtype, lanes)}")
+        self.allocas.append(f"  {name} = alloca {value_type(dtype, lanes)}{self.stack_space}")
         return name
 
     def _spilled(self, value: Value) -> str:
         """Where the value lies in memory."""
         name = self._stack(value.dtype, value.lanes)
-        self._do(f"store {self.typed(value)}, ptr {name}")
+        self._do(f"store {self.typed(value)}, {self.stack} {name}")
         return name
 
 

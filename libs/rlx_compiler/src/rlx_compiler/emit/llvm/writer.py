@@ -17,9 +17,15 @@ class LlvmWriter(LlvmValues):
     """One LLVM function."""
 
     def _address(self, buffer: Buffer, index: Value) -> str:
-        base = self.scope.buffers[buffer.name]
-        kind = memory_type(buffer.dtype)
-        return self._is(f"getelementptr inbounds {kind}, ptr {base}, i64 {index.text}", INDEX, 1).text
+        base, kind = self.scope.buffers[buffer.name], memory_type(buffer.dtype)
+        pointer = self._pointer(buffer)
+        return self._is(f"getelementptr inbounds {kind}, {pointer} {base}, {self.typed(index)}", INDEX, 1).text
+
+    def _pointer(self, buffer: Buffer) -> str:
+        """The type of a pointer into a buffer: a GPU has several memories."""
+        if self.gpu is None:
+            return "ptr"
+        return {"global": "ptr addrspace(1)", "shared": "ptr addrspace(3)"}.get(buffer.space, self.gpu.stack)
 
     def _addresses(self, buffer: Buffer, index: Value, lanes: int, stride: int) -> str:
         """The addresses of lanes that lie `stride` elements apart."""
@@ -38,7 +44,7 @@ class LlvmWriter(LlvmValues):
         buffer, lanes = load.buffer, load.lanes
         kind, align = memory_type(buffer.dtype, lanes), buffer.dtype.itemsize
         if active is None and (load.stride == 1 or lanes == 1):
-            operation = f"load {kind}, ptr {self._address(buffer, index)}, align {align}"
+            operation = f"load {kind}, {self._pointer(buffer)} {self._address(buffer, index)}, align {align}"
         elif load.stride == 1 and lanes > 1:
             arguments = [
                 ("ptr", f"align {align} {self._address(buffer, index)}"),
@@ -84,11 +90,13 @@ class LlvmWriter(LlvmValues):
             stored = value
 
             def write() -> None:
-                self._do(f"store {kind} {stored.text}, ptr {self._address(buffer, index)}, align {align}")
+                pointer = f"{self._pointer(buffer)} {self._address(buffer, index)}"
+                self._do(f"store {kind} {stored.text}, {pointer}, align {align}")
 
             self.conditional(condition, write, None)
         elif active is None and (store.stride == 1 or lanes == 1):
-            self._do(f"store {kind} {value.text}, ptr {self._address(buffer, index)}, align {align}")
+            pointer = f"{self._pointer(buffer)} {self._address(buffer, index)}"
+            self._do(f"store {kind} {value.text}, {pointer}, align {align}")
         elif store.stride == 1:
             arguments = [
                 (kind, value.text),
@@ -107,6 +115,8 @@ class LlvmWriter(LlvmValues):
             self._do(self._intrinsic(name, "void", arguments))
 
     def prefetch(self, buffer: Buffer, index: Value) -> None:
+        if self.gpu is not None:
+            return
         base, kind = self.scope.buffers[buffer.name], memory_type(buffer.dtype)
         # Not `inbounds`: it may point behind the buffer.
         address = self._is(f"getelementptr {kind}, ptr {base}, i64 {index.text}", INDEX, 1)
@@ -119,45 +129,57 @@ class LlvmWriter(LlvmValues):
     def declare(self, accumulator: Accumulator, place: tuple[int, ...], start: Value | None) -> Value:
         stem = "_".join(map(str, (accumulator.name, *place)))
         name = f"%{self.fresh(f'{stem}.')}"
-        self.allocas.append(f"  {name} = alloca {value_type(accumulator.dtype, accumulator.lanes)}")
+        self.allocas.append(f"  {name} = alloca {value_type(accumulator.dtype, accumulator.lanes)}{self.stack_space}")
         declared = Value(name, accumulator.dtype, accumulator.lanes)
         if start is not None:
             self.assign(declared, start)
         return declared
 
     def element(self, place: Value) -> Value:
-        return self._is(f"load {self.type(place)}, ptr {place.text}", place.dtype, place.lanes)
+        return self._is(f"load {self.type(place)}, {self.stack} {place.text}", place.dtype, place.lanes)
 
     def reload(self) -> None:
-        self._do('fence syncscope("singlethread") acq_rel')
+        if self.gpu is None:
+            self._do('fence syncscope("singlethread") acq_rel')
+
+    def barrier(self) -> None:
+        assert self.gpu is not None, "only the threads of a GPU's block meet"
+        self.intrinsics.add(self.gpu.barrier)
+        self._do(self.gpu.barrier_call)
 
     def assign(self, place: Value, value: Value) -> None:
-        self._do(f"store {self.typed(value)}, ptr {place.text}")
+        self._do(f"store {self.typed(value)}, {self.stack} {place.text}")
 
     def allocate(self, buffer: Buffer) -> str:
         count = 1
         for dim in buffer.shape:
             assert isinstance(dim, int), "a local buffer has a fixed size"
             count *= dim
+        kind = f"[{max(1, count)} x {memory_type(buffer.dtype)}]"
+        if buffer.space == "shared":
+            name = f"@{self.symbol}.{self.fresh('shared')}"
+            self.outside.append(f"{name} = internal addrspace(3) global {kind} poison, align 64")
+            return name
         name = f"%{self.fresh(f'{buffer.name}.')}"
-        self.allocas.append(f"  {name} = alloca [{count} x {memory_type(buffer.dtype)}], align 64")
+        self.allocas.append(f"  {name} = alloca {kind}, align 64{self.stack_space}")
         return name
 
     def loop(self, var: str, start: Value, stop: Value, step: int, body: Body) -> None:
         """Tested once before it and then at its end, so that an iteration costs one jump."""
         before = self._block
         head, latch, end = self.fresh("loop"), self.fresh("latch"), self.fresh("end")
-        entered = self._is(f"icmp slt i64 {start.text}, {stop.text}", BOOL, 1)
+        kind = self.type(start)
+        entered = self._is(f"icmp slt {kind} {start.text}, {stop.text}", BOOL, 1)
         self._do(f"br i1 {entered.text}, label %{head}, label %{end}")
         self._begin(head)
         counter, following = f"%{self.fresh(f'{var}.')}", f"%{self.fresh('next')}"
-        self._do(f"{counter} = phi i64 [ {start.text}, %{before} ], [ {following}, %{latch} ]")
-        with self.inner_scope({var: Value(counter, INDEX, 1)}):
+        self._do(f"{counter} = phi {kind} [ {start.text}, %{before} ], [ {following}, %{latch} ]")
+        with self.inner_scope({var: Value(counter, start.dtype, 1)}):
             self.statements(body)
         self._go(latch)
         self._begin(latch)
-        self._do(f"{following} = add nsw i64 {counter}, {step}")
-        again = self._is(f"icmp slt i64 {following}, {stop.text}", BOOL, 1)
+        self._do(f"{following} = add nsw {kind} {counter}, {step}")
+        again = self._is(f"icmp slt {kind} {following}, {stop.text}", BOOL, 1)
         self._do(f"br i1 {again.text}, label %{head}, label %{end}")
         self._begin(end)
 
