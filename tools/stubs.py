@@ -103,7 +103,7 @@ def _parameters(op: type[Op]) -> Iterator[str]:
             yield f"*{name}: Value"
         else:
             yield f"{name}: Value | None = ..." if operand.endswith("?") else f"{name}: Value"
-    if not op.operands[-1].endswith("*"):
+    if not op.operands or not op.operands[-1].endswith("*"):
         yield "*"
     hints = typing.get_type_hints(op)
     for field in dataclasses.fields(op):  # type: ignore[arg-type]

@@ -19,9 +19,9 @@ from unittest import SkipTest
 
 from onnx.backend.test import BackendTest
 
-from tests.conformance.backend import RlxBackend, reason
+from tests.conformance.backend import RlxBackend, Run, reason
 
-__all__ = ["EXCLUDED", "SUITES", "Outcome", "run_suite", "test_names"]
+__all__ = ["EXCLUDED", "PASSING", "SUITES", "Outcome", "run_suite", "test_names"]
 
 SUITES: Final = {
     "node": "OnnxBackendNodeModelTest",
@@ -32,12 +32,19 @@ SUITES: Final = {
 }
 # Their results are random, and no seed makes two implementations agree.
 EXCLUDED: Final = re.compile(r"test_bernoulli")
-Result = Literal["passed", "specialised", "failed", "skipped", "crashed"]
+Result = Literal["passed", "host", "specialised", "failed", "skipped", "crashed"]
+
+PASSING: Final = ("passed", "host", "specialised")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a test. "specialised": it passed, imported for the values of the inputs in `detail`."""
+    """What came of a test.
+
+    "passed": every output is computed by generated kernels (or interpreted) from the test's inputs. "host": so it is,
+    but that the ops in `detail` ran on the host, between kernels. "specialised": it passed, imported for the values of
+    the inputs in `detail`, or with every output folded from what its inputs are (the length of a sequence).
+    """
 
     suite: str
     name: str
@@ -79,9 +86,18 @@ def _run(suite: str, name: str, engine: str) -> Outcome:
             result, detail = "failed", reason(error)
     last = RlxBackend.last
     operators = tuple(sorted({node.op_type for node in last.model.graph.node})) if last is not None else ()
-    if result == "passed" and last is not None and last.specialised:
-        result, detail = "specialised", ", ".join(last.specialised)
+    if result == "passed" and last is not None:
+        result, detail = _how(last)
     return Outcome(suite, name, result, operators, detail)  # type: ignore[arg-type]
+
+
+def _how(run: Run) -> tuple[str, str]:
+    """How a test passed, and what else took part than kernels."""
+    if run.specialised or run.folded:
+        return "specialised", ", ".join(run.specialised) or "its structure"
+    if run.host_ops:
+        return "host", ", ".join(sorted(set(run.host_ops)))
+    return "passed", ""
 
 
 def run_suite(suite: str, engine: str, names: Sequence[str] | None = None) -> Iterator[Outcome]:

@@ -26,6 +26,7 @@ from rlx_ir.testing import Case, cases
 
 # Sums are taken in another order than the reference's, and float16 rounds once at the end.
 LOOSER = {"float32": Tolerance(1e-5, 1e-6), "float16": Tolerance(8e-3, 1e-3), "float64": Tolerance(1e-12, 1e-13)}
+LOOSER |= {"bfloat16": Tolerance(3e-2, 1e-3), "float8_e4m3fn": Tolerance(0.13, 0.03)}
 
 
 def drawn(op: str, count: int, dtypes: Sequence[DType] | None = None) -> list[Case]:

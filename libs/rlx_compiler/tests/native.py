@@ -20,6 +20,7 @@ from rlx_compiler.loops.ir import Apply, Body, Broadcast, Buffer, Expr, For, Ker
 from rlx_compiler.loops.program import Argument, Launch, Port, Program
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.targets import resolve
+from rlx_ir.elements import numpy_of
 from rlx_wire.abi import ABI_VERSION, Barrier, Call
 
 Array = NDArray[Any]
@@ -45,7 +46,7 @@ class Native:
         sources = [aligned(np.asarray(array)) for array in inputs]
         bound = dict(zip(self.program.dims, dims, strict=True))
         results = [
-            aligned(np.zeros([bound.get(str(d), d) for d in port.shape], port.dtype.numpy))
+            aligned(np.zeros([bound.get(str(d), d) for d in port.shape], numpy_of(port.dtype)))
             for port in self.program.outputs
         ]
         status = self.call(sources, results, threads, dims, spins)

@@ -9,13 +9,16 @@ from rlx_base.dtypes import DTYPES
 from rlx_ir.testing import covered_ops
 
 COUNT = 60
+# A case of these is several large nests: fewer of them, in shapes of their own, are enough.
+FEWER = {"roi_align": 10, "deform_conv": 10}
 
 
 @pytest.mark.parametrize("target", [Target("llvm"), Target("c")], ids=str)
 @pytest.mark.parametrize("op", covered_ops())
 def test_an_op_on_a_target_equals_the_interpreter(op: str, target: Target) -> None:
-    batch = drawn(op, COUNT)
-    assert len(batch) >= 50
+    count = FEWER.get(op, COUNT)
+    batch = drawn(op, count)
+    assert len(batch) >= count * 5 // 6
     check(batch, target)
 
 

@@ -176,11 +176,6 @@ def test_a_host_op_that_this_runtime_lacks_is_refused(make_bundle) -> None:
     refused(make_bundle(launch_plan=plan), "E310", "host op decode_jpeg")
 
 
-def test_a_dtype_that_numpy_cannot_hold_is_refused(make_bundle) -> None:
-    tensors = (TensorSpec(name="x", dtype="bfloat16", shape=(8,)),)
-    refused(make_bundle(inputs=tensors), "E310", "x of bfloat16")
-
-
 @pytest.mark.parametrize("weights", [None, b"", b"12345"])
 def test_weights_of_another_size_are_refused(make_bundle, weights: bytes | None) -> None:
     refused(make_bundle(files={"weights.bin": weights}), "E310", "expected 4 bytes of weights")

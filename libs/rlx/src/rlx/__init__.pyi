@@ -227,6 +227,22 @@ def batch_norm(
     Errors: E110 where a statistic has another shape or dtype. Source: ONNX BatchNormalization-15, in inference.
     """
 
+def bit_cast(
+    x: Value,
+    *,
+    to: str,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """The bits of x as elements of another dtype that takes as many.
+
+    Errors: E110 where it takes more or fewer. A byte above 1 as bool is True. Source: ONNX BitCast-26.
+    """
+
 def bitwise_and(
     a: Value,
     b: Value,
@@ -321,6 +337,25 @@ def clip(
     """y = min(max(x, min), max); a bound that is None does not bound. Source: ONNX Clip-13, bounds as attributes.
 
     Errors: E110 where a bound of an integer tensor is not a whole number of its dtype.
+    """
+
+def compress(
+    x: Value,
+    condition: Value,
+    *,
+    count: int,
+    axis: int | None = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """The slices of x along `axis` (of its elements as one row, by default) at whose place the condition is true.
+
+    Places beyond the last true one hold 0. Shapes: x (…, d, …), condition (c) with c ≤ d → (…, count, …).
+    Errors: E110 where they do not fit. Source: ONNX Compress-11, with the count as attribute.
     """
 
 def concat(
@@ -470,6 +505,68 @@ def cum_sum(
     """y[…, i, …] = Σ_{j ≤ i} x[…, j, …] along `axis`; j < i where `exclusive`; from the end where `reverse`.
 
     Errors: E110 for an axis that is not there. Source: ONNX CumSum-14, with the axis as attribute.
+    """
+
+def decode_image(
+    encoded: Value,
+    *,
+    height: int,
+    width: int,
+    pixel_format: str = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """The pixels of a JPEG, PNG, WebP, BMP, TIFF, PNM or JPEG 2000 file as (height, width, 3), or 1 for "grayscale".
+
+    Shapes: the file's bytes (n) → (height, width, channels), uint8. Errors: E110 for other operands; E427 for a file of
+    another size, or that is no image; E204 where Pillow is not installed. Source: ONNX ImageDecoder-20.
+    """
+
+def deform_conv(
+    input: Value,
+    weight: Value,
+    offset: Value,
+    bias: Value | None = ...,
+    mask: Value | None = ...,
+    *,
+    strides: Sequence[int] = ...,
+    pads: Sequence[int] = ...,
+    dilations: Sequence[int] = ...,
+    groups: int = ...,
+    offset_groups: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[n, o, i, j] = bias[o] + Σ weight[o, c, k, l] · mask · input[n, c, i·s + k·d − p + Δ, …], over c, k and l, read
+    between the pixels (those outside are 0); Δ and the mask are given for each place, kernel element and offset group.
+
+    Shapes: input (N, C, H, W), weight (O, C/groups, K, L), offset (N, offset_groups·K·L·2, H′, W′), of each element the
+    vertical one first, bias (O), mask (N, offset_groups·K·L, H′, W′) → (N, O, H′, W′).
+    Errors: E110 where they do not fit, or sizes are not known. Source: ONNX DeformConv-22, of images.
+    """
+
+def det(
+    x: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = det x: Gaussian elimination, each step with the largest element of its column as the pivot.
+
+    Shapes: x (…, n, n) → (…). Errors: E110 for matrices that are not square, of an unknown size, or above 128 rows.
+    Source: ONNX Det-22.
     """
 
 def dft(
@@ -1107,6 +1204,26 @@ def mul(
 ) -> Value:
     """c = a · b. Source: ONNX Mul-14."""
 
+def multinomial(
+    x: Value,
+    *,
+    samples: int = ...,
+    dtype: str = ...,
+    seed: int | None = ...,
+    stream: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """Classes drawn for each row of x, which holds the logarithms of their (unscaled) probabilities.
+
+    Shapes: (b, classes) → (b, samples), int32 or int64. `seed` and `stream` as in `random`.
+    Errors: E110 for another rank, no classes, or no integer dtype. Source: ONNX Multinomial-22.
+    """
+
 def neg(
     x: Value,
     *,
@@ -1118,6 +1235,50 @@ def neg(
     location: str = ...,
 ) -> Value:
     """y = −x; the least integer stays itself. Source: ONNX Neg-13."""
+
+def non_max_suppression(
+    boxes: Value,
+    scores: Value,
+    max_output: Value | None = ...,
+    iou_threshold: Value | None = ...,
+    score_threshold: Value | None = ...,
+    *,
+    rows: int,
+    most: int,
+    center_point_box: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """For each batch and class, the boxes by falling score (of equal ones the first), without those whose intersection
+    over union with a box chosen before is above `iou_threshold`, and without those not above `score_threshold`.
+
+    A row of the result is (batch, class, box); rows beyond the last choice hold −1. At most `max_output` boxes are
+    chosen of a class, and `most` (an attribute, so that the work is known). A box is two opposite corners (y, x, y, x),
+    or (x centre, y centre, width, height) with `center_point_box`.
+    Shapes: boxes (b, n, 4), scores (b, c, n), the others (1) or () → (rows, 3), int64. Errors: E110 where they do not
+    fit. Source: ONNX NonMaxSuppression-11, with the number of rows as attribute.
+    """
+
+def non_zero(
+    x: Value,
+    *,
+    count: int,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """The indices of the elements that are not 0, one column each, in row-major order; zeros beyond the last.
+
+    Shapes: x (d₁ … d_r) → (r, count), int64. Errors: E110 for a rank of 0 or a count above the number of elements.
+    Source: ONNX NonZero-13, with the count as attribute.
+    """
 
 def normalize(
     x: Value,
@@ -1221,6 +1382,31 @@ def pow(
     location: str = ...,
 ) -> Value:
     """c = a to the power b, for floats. Source: ONNX Pow-15, with equal dtypes."""
+
+def random(
+    *,
+    shape: Sequence[int],
+    distribution: str = ...,
+    low: float = ...,
+    high: float = ...,
+    mean: float = ...,
+    deviation: float = ...,
+    dtype: str = ...,
+    seed: int | None = ...,
+    stream: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """Numbers between low and high ("uniform"), or around a mean with a deviation ("normal").
+
+    With a seed the same ones in every run; without, others each time. `stream` tells apart nodes that are alike in all
+    else, which would be one otherwise. Errors: E110 for sizes below 0, or a dtype that is no float.
+    Source: ONNX RandomUniform-22, RandomNormal-22.
+    """
 
 def reciprocal(
     x: Value,
@@ -1363,6 +1549,22 @@ def reduce_sum_square(
 ) -> Value:
     """y = Σ x². Source: ONNX ReduceSumSquare-18."""
 
+def regex_full_match(
+    x: Value,
+    *,
+    pattern: str,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = whether a text as a whole matches the pattern. Shapes: as x; bool.
+
+    Errors: E110 for a pattern that is none. Source: ONNX RegexFullMatch-20, whose syntax is that of RE2.
+    """
+
 def relu(
     x: Value,
     *,
@@ -1437,6 +1639,34 @@ def reverse_sequence(
 
     Shapes: x with a batch and a time dimension among its dimensions, lengths (batch) → the shape of x.
     Errors: E110 where they do not fit. Source: ONNX ReverseSequence-10.
+    """
+
+def roi_align(
+    x: Value,
+    rois: Value,
+    batch_indices: Value,
+    *,
+    output_height: int = ...,
+    output_width: int = ...,
+    sampling_ratio: int = ...,
+    spatial_scale: float = ...,
+    half_pixel: bool = ...,
+    mode: str = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y[r, c, i, j] = the mean (or the greatest, with mode "max") over points of bin (i, j) of region r, read between
+    the pixels of x[batch_indices[r], c].
+
+    A region is (x₁, y₁, x₂, y₂), times `spatial_scale`, less half a pixel where `half_pixel`; without it a region is at
+    least one pixel wide. Each bin has `sampling_ratio`² points, or, for 0, as many as its sides have pixels, rounded
+    up. A point more than a pixel outside is 0. The greatest is of the weighted pixels, not of what they sum to.
+    Shapes: x (N, C, H, W), rois (R, 4), batch_indices (R) → (R, C, output_height, output_width).
+    Errors: E110 where they do not fit. Source: ONNX RoiAlign-22.
     """
 
 def round(
@@ -1693,6 +1923,73 @@ def squeeze(
     Errors: E110 where a named dimension is not 1. Source: ONNX Squeeze-21.
     """
 
+def string_concat(
+    a: Value,
+    b: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = a followed by b. Shapes: as broadcast. Source: ONNX StringConcat-20."""
+
+def string_equal(
+    a: Value,
+    b: Value,
+    *,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = whether two texts are equal. Shapes: as broadcast; bool. Source: ONNX Equal-19."""
+
+def string_normalize(
+    x: Value,
+    *,
+    count: int,
+    case: str = ...,
+    case_sensitive: bool = ...,
+    stopwords: Sequence[str] = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """Texts without accents, without the stop words, and in one case.
+
+    Texts that are left empty are taken out of a list, or of a matrix of one row; where all are, one "" stays. So the
+    number of places is an attribute, `count`. Shapes: (n) → (count), (1, n) → (1, count).
+    Errors: E110 for other shapes; E427 where another number is left. Source: ONNX StringNormalizer-10.
+    """
+
+def string_split(
+    x: Value,
+    *,
+    width: int,
+    delimiter: str | None = ...,
+    maxsplit: int = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Any:
+    """The parts of each text between delimiters (runs of white space, by default), and how many there are.
+
+    At most `maxsplit` cuts are made, from the left. Parts fill a new last dimension of `width` places, "" after the
+    last. Shapes: (d…) → (d…, width) and (d…), int64. Errors: E110 for a width below 0; E427 where a text has more
+    parts. Source: ONNX StringSplit-20, with the width as attribute.
+    """
+
 def sub(
     a: Value,
     b: Value,
@@ -1729,6 +2026,46 @@ def tanh(
     location: str = ...,
 ) -> Value:
     """y = tanh x. Source: ONNX Tanh-13."""
+
+def text(
+    *,
+    texts: Sequence[str],
+    shape: Sequence[int],
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """A tensor of the given texts. Errors: E110 where they do not fill the shape. Source: ONNX Constant-25."""
+
+def text_at(
+    x: Value,
+    *,
+    texts: Sequence[str],
+    default: str = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = the text at a place of a list, `default` where there is none. Shapes: as x. Source: ONNX LabelEncoder-4."""
+
+def text_index(
+    x: Value,
+    *,
+    texts: Sequence[str],
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Value:
+    """y = the place of each text in a list, or −1. Shapes: as x; int64. Source: ONNX LabelEncoder-4 of strings."""
 
 def tile(
     x: Value,
@@ -1779,6 +2116,27 @@ def transpose(
     """y[i_perm] = x[i]: dimension k of the result is dimension perm[k] of x; reversed where `perm` is left out.
 
     Errors: E110 where `perm` does not name each dimension once. Source: ONNX Transpose-21.
+    """
+
+def unique(
+    x: Value,
+    *,
+    count: int,
+    axis: int | None = ...,
+    sorted: bool = ...,
+    tile_layout: _Tile = ...,
+    compute_schedule: _Schedule = ...,
+    memory_coalesce: _Schedule = ...,
+    layout: str = ...,
+    memory_affinity: _Affinity = ...,
+    location: str = ...,
+) -> Any:
+    """The elements of x (or its slices along `axis`), each once: rising, or in the order of their first appearance.
+
+    Gives them, the index of the first of each, for every element its place among them, and how often each is there.
+    NaN equals NaN and comes last. With fewer than `count`, index 0 fills the rest, counted 0 times.
+    Shapes: x → (count) or (…, count, …), (count), (n), (count), with n elements or slices; all but the first int64.
+    Errors: E110 for a count above n. Source: ONNX Unique-11, with the count as attribute.
     """
 
 def unsqueeze(

@@ -154,12 +154,6 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
     ("E043", 422, "{name!r} is not a safetensors file: {why}", "write it again with a safetensors library"),
     ("E044", 422, "{file!r} holds no tensor {key!r}{hint}", "keys are listed in the file's header"),
     (
-        "E045",
-        422,
-        "tensor {key!r} of {file!r} has dtype {dtype}, which constants cannot have yet",
-        "store it as float16, float32, float64, an integer type or bool",
-    ),
-    (
         "E050",
         422,
         "this is not an .rlxz: {why}",
@@ -449,6 +443,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "{device} is full: {waiting} requests wait for it",
         "ask again in a moment, or let the scheduler choose another device",
     ),
+    ("E427", 422, "{op}: found {found}, where the model has room for {room}", "send what the model declares"),
     ("E425", 499, "the run of {model!r} was cancelled", "its caller went away or its time ran out; nothing to do"),
     (
         "E440",

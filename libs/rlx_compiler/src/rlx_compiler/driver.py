@@ -8,10 +8,11 @@ from math import prod
 from pathlib import Path
 from typing import Final
 
+from rlx_base.errors import CompileError
 from rlx_compiler.build import build_program
 from rlx_compiler.emit.c_like.entry import kernel_symbol
 from rlx_compiler.loops.ir import Kernel
-from rlx_compiler.loops.program import Launch, Port, Program
+from rlx_compiler.loops.program import HostCall, Launch, Placed, Port, Program, Stretch
 from rlx_compiler.options import CompileOptions, CompileResult, Progress
 from rlx_compiler.pipeline import lower
 from rlx_compiler.targets import Resolved, TargetSpec, resolve
@@ -25,9 +26,12 @@ from rlx_wire.manifest import (
     DeviceArgument,
     DeviceLaunch,
     DeviceSegment,
+    HostOpSegment,
+    HostValue,
     KernelSpec,
     Manifest,
     NativeSegment,
+    Segment,
     TensorSpec,
     canonical_json,
 )
@@ -50,6 +54,9 @@ def compile_module(
     resolved = resolve(options)
     phases.begin("lower")
     compiled = lower(module, resolved.spec, options)
+    if compiled.program.host and not resolved.target.host_ops:
+        first = compiled.program.host[0].op
+        raise CompileError("E211", what=f"{first}, which the host computes, for target {resolved.target.name}")
     phases.begin("code")
     built = build_program(compiled.program, resolved, options.opt_level)
     phases.begin("bundle")
@@ -86,17 +93,34 @@ def _manifest(module: Module, program: Program, resolved: Resolved, options: Com
             KernelSpec(name=launch.name, ops=launch.ops, flops=launch.flops, bytes=launch.bytes)
             for launch in program.launches
         ),
-        launch_plan=(_segment(program, spec),),
+        launch_plan=_launch_plan(program, spec),
     )
 
 
-def _segment(program: Program, spec: TargetSpec) -> NativeSegment | DeviceSegment:
-    """The plan: one native call, or a launch on a device for each kernel."""
-    whole = (0, len(program.launches))
+def _launch_plan(program: Program, spec: TargetSpec) -> tuple[Segment, ...]:
+    """Native calls, or launches on a device, with the host ops that stand between them."""
+    plan: list[Segment] = []
+    calls = list(program.host)
+    done = 0
+    for stretch in program.stretches:
+        while calls and calls[0].before <= stretch.first and stretch.first < stretch.end:
+            plan.append(_host_op(calls.pop(0), done))
+            done += 1
+        if stretch.first < stretch.end or not program.host:
+            plan.append(_native(stretch) if spec.threads_per_block is None else _on_device(program, stretch))
+    return (*plan, *(_host_op(call, done + place) for place, call in enumerate(calls)))
+
+
+def _native(stretch: Stretch) -> NativeSegment:
+    return NativeSegment(symbol=stretch.symbol, kernels=(stretch.first, stretch.end))
+
+
+def _on_device(program: Program, stretch: Stretch) -> DeviceSegment:
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    if spec.threads_per_block is None:
-        return NativeSegment(kernels=whole)
-    return DeviceSegment(kernels=whole, launches=tuple(_launch(kernels[one.kernel], one) for one in program.launches))
+    launches = program.launches[stretch.first : stretch.end]
+    return DeviceSegment(
+        kernels=(stretch.first, stretch.end), launches=tuple(_launch(kernels[one.kernel], one) for one in launches)
+    )
 
 
 def _launch(kernel: Kernel, launch: Launch) -> DeviceLaunch:
@@ -118,6 +142,17 @@ def _launch(kernel: Kernel, launch: Launch) -> DeviceLaunch:
             for argument, buffer in zip(launch.arguments, kernel.params, strict=True)
         ),
     )
+
+
+def _host_op(call: HostCall, index: int) -> HostOpSegment:
+    operands = tuple(None if value is None else _host_value(value) for value in call.operands)
+    results = tuple(map(_host_value, call.results))
+    return HostOpSegment(op=call.op, index=index, attributes=dict(call.attributes), operands=operands, results=results)
+
+
+def _host_value(placed: Placed) -> HostValue:
+    shape = tuple(size for size in placed.shape if isinstance(size, int))
+    return HostValue(region=placed.region, at=placed.position, dtype=placed.dtype.name, shape=shape)  # type: ignore[arg-type]
 
 
 def _tensor(port: Port) -> TensorSpec:

@@ -15,6 +15,7 @@ from rlx_compiler.lowering.substitute import count_nodes, depth, inline, reduces
 from rlx_compiler.targets.spec import MemorySpace, TargetSpec
 from rlx_ir.expr import Tensor
 from rlx_ir.module import Module, Node
+from rlx_ir.op import runs_on_host
 
 __all__ = ["FusionChoice", "Group", "groups_of"]
 
@@ -37,7 +38,10 @@ class FusionChoice:
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that become one step of the plan: their stages in order, the last of which gives `value`s of the module."""
+    """Nodes that become one step of the plan: their stages in order, the last of which gives `value`s of the module.
+
+    A node that the host computes is a group of its own, without stages.
+    """
 
     nodes: list[Node]
     stages: list[Tensor]
@@ -59,6 +63,9 @@ def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
     owner: dict[str, Group] = {}
     groups: list[Group] = []
     for node in module.nodes:
+        if runs_on_host(node.op, (*module.operand_types(node), *(result.tensor for result in node.results))):
+            groups.append(Group([node], []))
+            continue
         group = Group([node], node_stages(module, node))
         if fuse:
             _take_producers(module, spec, group, owner)

@@ -105,5 +105,5 @@ def _check_types(module: Module) -> None:
     types += [(constant.name, constant.type, constant.span) for constant in module.constants]
     types += [(result.name, result.type, result.span) for node in module.nodes for result in node.results]
     for name, type, span in types:
-        if not isinstance(type, TensorType) or type.dtype.numpy is None:
+        if not isinstance(type, TensorType):
             raise CompileError("E211", at=span, what=f"{name}, a {type},")

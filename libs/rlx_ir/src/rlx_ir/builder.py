@@ -41,6 +41,20 @@ class ModuleBuilder:
     def type_of(self, name: str) -> Type:
         return self._types[name]
 
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """The nodes that are added so far."""
+        return self._nodes
+
+    def tensor(self, name: str) -> TensorType:
+        """The type of a value that is a tensor. Raises E107 for another."""
+        return self._tensor(name, None)
+
+    @property
+    def input_names(self) -> Collection[str]:
+        """The inputs that are declared so far."""
+        return {value.name for value in self._inputs}
+
     def __contains__(self, name: str) -> bool:
         return name in self._types
 

@@ -15,14 +15,14 @@ from rlx_base.dtypes import DType, of_numpy
 from rlx_ir.op import Array, Op
 from rlx_ir.types import TensorType
 
-__all__ = ["numpy_of", "reference"]
+__all__ = ["EXTENDED", "numpy_of", "reference", "widened"]
 
 _WIDE: Final[dict[str, np.dtype[Any]]] = {
     "float": np.dtype(np.float32),
     "int": np.dtype(np.int8),
     "uint": np.dtype(np.uint8),
 }
-_EXTENDED: Final = frozenset(
+EXTENDED: Final = frozenset(
     np.dtype(getattr(ml_dtypes, name)).name
     for name in (
         *("bfloat16", "int2", "int4", "uint2", "uint4", "float4_e2m1fn", "float8_e8m0fnu"),
@@ -38,16 +38,15 @@ def numpy_of(dtype: DType) -> np.dtype[np.generic]:
 
 def reference(op: Op, operands: Sequence[Array | None], types: Sequence[TensorType]) -> tuple[Array, ...]:
     """What the op gives by NumPy; `types` are those of its results."""
-    if not any(array is not None and array.dtype.name in _EXTENDED for array in operands):
+    if not any(array is not None and array.dtype.name in EXTENDED for array in operands):
         return op.reference(*operands)
-    results = op.reference(*map(_widened, operands))
+    results = op.reference(*(None if array is None else widened(array) for array in operands))
     return tuple(
         np.asarray(result if result.dtype == numpy_of(type.dtype) else result.astype(numpy_of(type.dtype)))
         for result, type in zip(results, types, strict=True)
     )
 
 
-def _widened(array: Array | None) -> Array | None:
-    if array is None or array.dtype.name not in _EXTENDED:
-        return array
-    return array.astype(_WIDE[of_numpy(array.dtype).kind])
+def widened(array: Array) -> Array:
+    """The elements in the type that they are computed in."""
+    return array if array.dtype.name not in EXTENDED else array.astype(_WIDE[of_numpy(array.dtype).kind])

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DType
 from rlx_ir.dims import Dim, Symbol, bind
-from rlx_ir.expr import Apply, Axis, Cast, Expr, Extent, Literal, Read, Reduce, Tensor, identity, stages
+from rlx_ir.elements import numpy_of, widened
+from rlx_ir.expr import Apply, Axis, Bitcast, Cast, Expr, Extent, Literal, Read, Reduce, Tensor, identity, stages
 from rlx_ir.op import Array
 from rlx_ir.scalar import SCALARS
 
@@ -59,7 +59,7 @@ class _Evaluation:
         self._learn_symbols(tensor.body)
         shape = tuple(self._size(axis.extent) for axis in tensor.axes)
         body = self._value(tensor.body, _Scope(_counters(tensor.axes, shape, 0), shape))
-        return np.broadcast_to(body, shape).astype(_numpy(tensor.dtype))
+        return np.broadcast_to(body, shape).astype(numpy_of(tensor.dtype))
 
     def _learn_symbols(self, body: Expr) -> None:
         """Bind the names in the operands' shapes to the sizes of their arrays."""
@@ -80,13 +80,16 @@ class _Evaluation:
     def _value(self, expr: Expr, scope: _Scope) -> Array:
         match expr:
             case Literal(value, dtype):
-                return np.asarray(value, _numpy(dtype))
+                return widened(np.asarray(value, numpy_of(dtype)))
             case Axis(name):
                 return scope.axes[name]
             case Extent(dim):
                 return np.asarray(self._size(dim), np.int64)
             case Cast(value, dtype):
-                return np.asarray(self._value(value, scope)).astype(_numpy(dtype))
+                return widened(np.asarray(self._value(value, scope)).astype(numpy_of(dtype)))
+            case Bitcast(value, dtype):
+                bits = np.asarray(self._value(value, scope)).astype(numpy_of(value.dtype))
+                return widened(bits.view(numpy_of(dtype)))
             case Apply("select", (condition, then, otherwise)):
                 return self._select(condition, then, otherwise, scope)
             case Apply(function, arguments):
@@ -117,7 +120,7 @@ class _Evaluation:
         return np.asarray(fold.reduce(body, axis=tuple(range(len(extents))), initial=start, dtype=body.dtype))
 
     def _read(self, tensor: Tensor, indices: list[Any], scope: _Scope) -> Array:
-        array = self.values[tensor] if tensor.body is not None else self.operands[tensor.name]
+        array = widened(self.values[tensor] if tensor.body is not None else self.operands[tensor.name])
         if array.ndim == 0:
             return array
         inside = np.ones(scope.shape, bool)
@@ -140,9 +143,3 @@ def _counters(axes: Sequence[Axis], extents: Sequence[int], inner: int) -> dict[
         axis.name: np.arange(size, dtype=np.int64).reshape((size,) + (1,) * (rank - place - 1 + inner))
         for place, (axis, size) in enumerate(zip(axes, extents, strict=True))
     }
-
-
-def _numpy(dtype: DType) -> np.dtype[np.generic]:
-    if dtype.numpy is None:
-        raise TypeError(f"NumPy has no {dtype}")
-    return dtype.numpy

@@ -9,8 +9,8 @@ def expression(self, a: Tensor, b: Tensor) -> Tensor:
 ```
 
 A softmax first defines its row maxima, then its row sums, then its result: tensors that read other defined tensors
-are the stages of the op. Scalars are `Expr` trees of six kinds: `Literal`, `Axis` (a loop counter), `Extent` (the
-size of a dimension), `Read`, `Apply` (a function of `rlx_ir.scalar`), `Cast`, and `Reduce`.
+are the stages of the op. Scalars are `Expr` trees of eight kinds: `Literal`, `Axis` (a loop counter), `Extent` (the
+size of a dimension), `Read`, `Apply` (a function of `rlx_ir.scalar`), `Cast`, `Bitcast`, and `Reduce`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from rlx_ir.scalar import result_dtype
 __all__ = [
     "Apply",
     "Axis",
+    "Bitcast",
     "Cast",
     "Expr",
     "Extent",
@@ -164,6 +165,14 @@ class Apply(Expr):
 @dataclass(frozen=True, slots=True)
 class Cast(Expr):
     """A conversion as NumPy's `astype`; float → integer of NaN or out of range is unspecified but never traps."""
+
+    value: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Bitcast(Expr):
+    """The same bits as another dtype that takes as many."""
 
     value: Expr
     dtype: DType
@@ -330,7 +339,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return indices
         case Apply(_, arguments):
             return arguments
-        case Cast(value):
+        case Cast(value) | Bitcast(value):
             return (value,)
         case Reduce(_, _, body):
             return (body,)

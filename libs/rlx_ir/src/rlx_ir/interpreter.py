@@ -21,7 +21,7 @@ from rlx_ir.regions import RegionOp
 from rlx_ir.specialise import specialise
 from rlx_ir.types import TensorType
 
-__all__ = ["bind_dims", "run"]
+__all__ = ["as_held", "bind_dims", "run"]
 
 
 def run(module: Module, inputs: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
@@ -30,7 +30,7 @@ def run(module: Module, inputs: Mapping[str, NDArray[np.generic]]) -> dict[str, 
     Raises RequestError E415 where inputs are missing, unknown, or of another dtype or shape than declared; and what the
     ops raise where symbolic dimensions, once known, do not fit.
     """
-    arrays = {name: np.asarray(array) for name, array in inputs.items()}
+    arrays = {name: as_held(np.asarray(array)) for name, array in inputs.items()}
     dims = bind_dims(module, arrays)
     known = specialise(module, dims) if dims else module
     with np.errstate(all="ignore"):
@@ -53,7 +53,7 @@ def bind_dims(module: Module, inputs: Mapping[str, NDArray[np.generic]]) -> dict
         if value.name not in inputs:
             raise refuse(f"input {value.name!r} is missing")
         given = inputs[value.name]
-        if str(given.dtype) != str(value.tensor.dtype) or given.ndim != value.tensor.rank:
+        if _dtype_name(given) != value.tensor.dtype.name or given.ndim != value.tensor.rank:
             raise refuse(f"input {value.name!r} is {_described(given)}, where {value.type} is declared")
         for dim, size in zip(value.tensor.shape, given.shape, strict=True):
             if isinstance(dim, Symbol) and dims.setdefault(dim.name, size) != size:
@@ -65,8 +65,17 @@ def bind_dims(module: Module, inputs: Mapping[str, NDArray[np.generic]]) -> dict
     return dims
 
 
+def as_held(array: Array) -> Array:
+    """Texts as an array of objects: NumPy's own text arrays have room for so many letters only."""
+    return array.astype(object) if array.dtype.kind == "U" else array
+
+
+def _dtype_name(array: Array) -> str:
+    return "string" if array.dtype.kind in "OU" else str(array.dtype)
+
+
 def _described(array: Array) -> str:
-    return f"{array.dtype}[{', '.join(map(str, array.shape))}]"
+    return f"{_dtype_name(array)}[{', '.join(map(str, array.shape))}]"
 
 
 def _run(module: Module, inputs: list[Array]) -> dict[str, Array]:

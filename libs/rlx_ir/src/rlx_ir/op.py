@@ -18,13 +18,24 @@ from typing import Any, ClassVar, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DTYPES, DType
+from rlx_base.dtypes import DTYPES, STRING, DType
 from rlx_base.errors import VerifyError
 from rlx_base.span import Span
 from rlx_ir.expr import Tensor
 from rlx_ir.types import TensorType
 
-__all__ = ["OPS", "Array", "Op", "attributes_of", "make", "nearest", "operation", "register"]
+__all__ = [
+    "OPS",
+    "Array",
+    "HostOp",
+    "Op",
+    "attributes_of",
+    "make",
+    "nearest",
+    "operation",
+    "register",
+    "runs_on_host",
+]
 
 Array = NDArray[Any]
 T = TypeVar("T", bound="Op")
@@ -82,6 +93,20 @@ class Op:
     def reference(self, *operands: Any, **_: Any) -> tuple[Array, ...]:
         """The results by NumPy, slow and plainly right."""
         raise NotImplementedError
+
+
+class HostOp(Op):
+    """An op that no kernel computes: on text, or by a library. Its `reference` runs between two native calls."""
+
+    splittable: ClassVar[bool] = False
+
+    def iteration_axes(self, *operands: TensorType | None) -> tuple[str, ...]:
+        return ()
+
+
+def runs_on_host(op: Op, types: Iterable[TensorType | None]) -> bool:
+    """Whether the host computes it: an op of its own, or any op that meets texts among its operands and results."""
+    return isinstance(op, HostOp) or any(type is not None and type.dtype == STRING for type in types)
 
 
 def register(op: type[T]) -> type[T]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DTYPES
-from rlx_base.errors import ArtifactError, RequestError
+from rlx_base.dtypes import DTYPES, STRING
+from rlx_base.errors import RequestError
+from rlx_ir.elements import numpy_of
 from rlx_wire.manifest import Manifest, TensorSpec
 
 __all__ = ["Array", "Binding", "bind", "concrete_shape", "numpy_dtype", "tensor_bytes"]
@@ -40,6 +41,8 @@ def bind(manifest: Manifest, inputs: Mapping[str, Any]) -> Binding:
     arrays = []
     for spec in manifest.inputs:
         array = np.asarray(inputs[spec.name])
+        if array.dtype.kind == "U" and spec.dtype == STRING.name:  # has room for so many letters only
+            array = array.astype(object)
         if array.dtype.newbyteorder("=") != numpy_dtype(spec):
             raise _wrong(manifest, f"input {spec.name} must be {spec.dtype}, not {array.dtype}")
         if not _fits(array.shape, spec, dims):
@@ -61,12 +64,8 @@ def tensor_bytes(spec: TensorSpec, manifest: Manifest, dims: Sequence[int]) -> i
 
 
 def numpy_dtype(spec: TensorSpec) -> np.dtype[np.generic]:
-    """The NumPy dtype of a tensor. Raises E310 for a dtype that NumPy alone cannot hold."""
-    dtype = DTYPES[spec.dtype].numpy
-    if dtype is None:
-        known = ", ".join(name for name, known in DTYPES.items() if known.numpy is not None)
-        raise ArtifactError("E310", expected=f"tensors of {known}", found=f"{spec.name} of {spec.dtype}")
-    return dtype
+    """The NumPy dtype of a tensor; one element has a byte or more, also where it needs fewer bits."""
+    return numpy_of(DTYPES[spec.dtype])
 
 
 def _fits(shape: tuple[int, ...], spec: TensorSpec, dims: dict[str, int]) -> bool:

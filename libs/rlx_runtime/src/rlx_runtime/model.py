@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from rlx_base.dtypes import STRING
 from rlx_runtime.inputs import Array, bind, concrete_shape, numpy_dtype
 from rlx_runtime.native import aligned_empty, is_aligned
 from rlx_runtime.profile import Profile, read_trace
@@ -82,19 +83,30 @@ class InProcessModel:
         self, inputs: Mapping[str, Any], cancel: Cancel | None, rows: ctypes.Array[Trace] | None
     ) -> dict[str, Array]:
         binding = bind(self.manifest, inputs)
-        arrays = [array if is_aligned(array) else _aligned_copy(array) for array in binding.arrays]
-        outputs = {
-            spec.name: aligned_empty(concrete_shape(spec, self.manifest, binding.dims), numpy_dtype(spec))
+        # Texts have no place in memory: they stand beside the addresses, of which theirs are 0.
+        texts = {("input", i): array for i, array in enumerate(binding.arrays) if array.dtype == object}
+        arrays = [
+            None if array.dtype == object else array if is_aligned(array) else _aligned_copy(array)
+            for array in binding.arrays
+        ]
+        outputs = [
+            None
+            if spec.dtype == STRING.name
+            else aligned_empty(concrete_shape(spec, self.manifest, binding.dims), numpy_dtype(spec))
             for spec in self.manifest.outputs
-        }
+        ]
         self._program.call(
-            [array.ctypes.data for array in arrays],
-            [array.ctypes.data for array in outputs.values()],
+            [0 if array is None else array.ctypes.data for array in arrays],
+            [0 if array is None else array.ctypes.data for array in outputs],
             binding.dims,
             cancel=cancel,
             trace=ctypes.addressof(rows) if rows is not None else 0,
+            texts=texts,
         )
-        return outputs
+        return {
+            spec.name: texts["output", place] if array is None else array
+            for place, (spec, array) in enumerate(zip(self.manifest.outputs, outputs, strict=True))
+        }
 
 
 def load(directory: Path | str, threads: int | None = None) -> InProcessModel:

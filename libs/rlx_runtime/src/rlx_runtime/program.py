@@ -13,7 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ class Program(ABC):
     def __init__(self, manifest: Manifest, threads: int) -> None:
         self.manifest = manifest
         self.threads = threads
+        self.texts: dict[tuple[str, int], NDArray[Any]] = {}
         self._turn = threading.Lock()
         self._closed = False
 
@@ -49,16 +50,19 @@ class Program(ABC):
         *,
         cancel: Cancel | None = None,
         trace: int = 0,
+        texts: dict[tuple[str, int], NDArray[Any]] | None = None,
     ) -> None:
         """Runs the launch plan once on memory that the caller owns.
 
         All arguments but `cancel` are addresses in this process: aligned, row-major, in manifest order. `trace` is 0
-        or has room for `trace_rows` rows; a runner that takes no times leaves them as they are. Raises: E425 once
-        `cancel` is non-zero; E305 when the code refuses this ABI.
+        or has room for `trace_rows` rows; a runner that takes no times leaves them as they are. `texts` holds
+        inputs of text by ("input", number), whose addresses do not matter, and takes outputs of text. Raises: E425 once
+        `cancel` is non-zero; E305 when the code refuses this ABI; what a host op raises.
         """
         with self._turn:
             if self._closed:
                 raise RequestError("E414", model=self.manifest.model, why="it was closed")
+            self.texts = {} if texts is None else texts
             self._check(self._call(inputs, outputs, dims, cancel, trace))
 
     @property

@@ -25,6 +25,7 @@ __all__ = [
     "DeviceSegment",
     "FileEntry",
     "HostOpSegment",
+    "HostValue",
     "KernelSpec",
     "Manifest",
     "NativeSegment",
@@ -121,12 +122,31 @@ class DeviceSegment(_Frozen):
         return self
 
 
+class HostValue(_Frozen):
+    """What a host op reads or writes: tensor `at` of the inputs or outputs, bytes from `at` on in the weights or the
+    workspace, or slot `at` of the texts, which have no address."""
+
+    region: Literal["input", "output", "weights", "workspace", "texts"]
+    at: Count
+    dtype: str
+    shape: tuple[Count, ...]
+
+    @model_validator(mode="after")
+    def _known_dtype(self) -> Self:
+        if self.dtype not in DTYPES:
+            raise ValueError(f"unknown dtype {self.dtype!r}")
+        return self
+
+
 class HostOpSegment(_Frozen):
-    """An op that the runtime computes between two native calls, by its name and its number in `host_op`."""
+    """An op that the runtime computes between two native calls, by its name and attributes; `index` counts them."""
 
     kind: Literal["host_op"] = "host_op"
     op: Name
     index: Count
+    attributes: dict[str, Any] = {}
+    operands: tuple[HostValue | None, ...] = ()
+    results: tuple[HostValue, ...] = ()
 
 
 Segment = Annotated[NativeSegment | DeviceSegment | HostOpSegment, Field(discriminator="kind")]

@@ -82,8 +82,9 @@ def _shaped(name: str, values: Array, shape: Shape) -> Array:
 
 def _numpy(dtype: str) -> np.dtype[np.generic]:
     known = DTYPES.get(dtype)
-    if known is None or known.numpy is None:
-        raise RequestError("E410", dtype=dtype, known=", ".join(d.name for d in DTYPES.values() if d.numpy is not None))
+    if known is None or known.numpy is None or known.kind == "text":
+        held = [d.name for d in DTYPES.values() if d.numpy is not None and d.kind != "text"]
+        raise RequestError("E410", dtype=dtype, known=", ".join(held))
     return known.numpy
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import INDEX, DType
+from rlx_base.dtypes import INDEX
 from rlx_compiler.loops.ir import (
     Accumulator,
     Allocate,
@@ -41,6 +41,7 @@ from rlx_compiler.loops.ir import (
 )
 from rlx_compiler.loops.program import Argument, Program
 from rlx_compiler.loops.rewrite import statements
+from rlx_ir.elements import numpy_of
 from rlx_ir.scalar import SCALARS
 
 __all__ = ["run_kernel", "run_program"]
@@ -48,11 +49,6 @@ __all__ = ["run_kernel", "run_program"]
 Array = NDArray[Any]
 _FOLDS: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 _SHIFTS: dict[str, Any] = {"shl": np.left_shift, "shr": np.right_shift}
-
-
-def _numpy(dtype: DType) -> np.dtype[np.generic]:
-    assert dtype.numpy is not None, f"NumPy has no {dtype}"
-    return dtype.numpy
 
 
 class _Frame:
@@ -72,7 +68,7 @@ class _Frame:
     def value(self, expr: Expr) -> Any:
         match expr:
             case Literal(value, dtype):
-                return int(value) if dtype == INDEX else np.asarray(value, dtype.numpy)[()]
+                return int(value) if dtype == INDEX else np.asarray(value, numpy_of(dtype))[()]
             case Var(name):
                 return self.names[name]
             case Size(name):
@@ -80,14 +76,16 @@ class _Frame:
             case Load(buffer, indices, lanes, stride, active):
                 return self._load(buffer, indices, lanes, stride, active)
             case Broadcast(value, lanes):
-                return np.repeat(np.asarray(self.value(value), value.dtype.numpy), lanes)
+                return np.repeat(np.asarray(self.value(value), numpy_of(value.dtype)), lanes)
             case Ramp(start, lanes):
-                return np.asarray(self.value(start), start.dtype.numpy) + np.arange(lanes, dtype=start.dtype.numpy)
+                return np.asarray(self.value(start), numpy_of(start.dtype)) + np.arange(
+                    lanes, dtype=numpy_of(start.dtype)
+                )
             case Cast(value, dtype):
                 with np.errstate(all="ignore"):
-                    return np.asarray(self.value(value)).astype(dtype.numpy)[()]
+                    return np.asarray(self.value(value)).astype(numpy_of(dtype))[()]
             case Bitcast(value, dtype):
-                return np.asarray(self.value(value), value.dtype.numpy).view(_numpy(dtype))[()]
+                return np.asarray(self.value(value), numpy_of(value.dtype)).view(numpy_of(dtype))[()]
             case Apply(function, arguments):
                 return self._apply(function, arguments)
             case Fma(a, b, c):
@@ -99,7 +97,7 @@ class _Frame:
                 return np.where(self.value(condition), self.value(then), self.value(otherwise))
             case Fold(kind, value):
                 with np.errstate(all="ignore"):
-                    return np.asarray(_FOLDS[kind](self.value(value))).astype(value.dtype.numpy)[()]
+                    return np.asarray(_FOLDS[kind](self.value(value))).astype(numpy_of(value.dtype))[()]
             case Element(name, places):
                 return self.accumulators[name][self._places(places)]
         raise TypeError(f"not an expression: {expr!r}")
@@ -112,7 +110,7 @@ class _Frame:
         with np.errstate(all="ignore"):
             result = np.asarray(meaning(*values))
         if function not in _SHIFTS and SCALARS[function].rule == "same":
-            result = result.astype(arguments[0].dtype.numpy)
+            result = result.astype(numpy_of(arguments[0].dtype))
         return result[()]
 
     def _places(self, places: tuple[int | Expr, ...]) -> tuple[int, ...]:
@@ -171,7 +169,7 @@ class _Frame:
                     self.accumulators[name][self._places(places)] = self.value(value)
                 case Allocate(buffer):
                     size = int(np.prod([dim for dim in buffer.shape if isinstance(dim, int)]))
-                    self.buffers[buffer.name] = np.zeros(size, buffer.dtype.numpy)
+                    self.buffers[buffer.name] = np.zeros(size, numpy_of(buffer.dtype))
                 case For(var, _, stop, inner, _, "thread"):
                     self._threads(var, self.index(stop), inner)
                 case For(var, start, stop, inner, step):
@@ -235,9 +233,9 @@ def run_program(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arra
         "weights": np.frombuffer(program.weights_blob(), np.uint8),
         "workspace": np.full(program.workspace_bytes, 0xFF, np.uint8),  # NaN, if anything reads before it writes
     }
-    given = [np.ascontiguousarray(inputs[port.name], port.dtype.numpy).reshape(-1) for port in program.inputs]
+    given = [np.ascontiguousarray(inputs[port.name], numpy_of(port.dtype)).reshape(-1) for port in program.inputs]
     shapes = [tuple(dim for dim in port.shape if isinstance(dim, int)) for port in program.outputs]
-    results = [np.zeros(int(np.prod(s)), p.dtype.numpy) for s, p in zip(shapes, program.outputs, strict=True)]
+    results = [np.zeros(int(np.prod(s)), numpy_of(p.dtype)) for s, p in zip(shapes, program.outputs, strict=True)]
     kernels = {kernel.name: kernel for kernel in program.kernels}
 
     def view(argument: Argument, buffer: Buffer) -> Array:
@@ -249,7 +247,7 @@ def run_program(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arra
         start = argument.position
         region = memory[argument.region]
         assert start + count * buffer.dtype.itemsize <= region.size, f"{buffer.name} lies outside {argument.region}"
-        return region[start : start + count * buffer.dtype.itemsize].view(_numpy(buffer.dtype))
+        return region[start : start + count * buffer.dtype.itemsize].view(numpy_of(buffer.dtype))
 
     for launch in program.launches:
         kernel = kernels[launch.kernel]

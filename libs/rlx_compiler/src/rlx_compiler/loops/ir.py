@@ -8,7 +8,9 @@ emitter translates node by node and decides nothing.
 splits what its registers cannot hold). Nothing is broadcast silently: the parts of an `Apply`, `Fma`, `Select`
 have equal lanes (the condition of a `Select` may be scalar), the parts of `Apply` equal dtypes.
 Indices are scalars of dtype `INDEX` (64 bits, signed; arithmetic on them never overflows). A bool is one byte, 0 or
-1, in memory. float16 is loaded, cast and stored only: arithmetic on it is done in float32.
+1, in memory. float16 is loaded, cast and stored only: arithmetic on it is done in float32. So are the types that
+NumPy lacks: bfloat16, float8, float4 are computed in float32, int4 and int2 in int8; in memory each is one or two bytes
+(`DType.bits_held`), and an emitter meets them in buffers and `Bitcast`s alone, as those integers.
 
 **Names.** `Let`, `For`, `Accumulator` and `Allocate` bind a name for the rest of the body they stand in (and the
 bodies inside it). No name is bound twice on one path, and none equals the name of a buffer.

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlx_base.dtypes import STRING, DType
 from rlx_compiler.fusion import Group
 from rlx_compiler.loops.interpret import run_kernel
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.prepare import prepare
-from rlx_compiler.loops.program import Argument, Launch, PackedArray, Port, Program
+from rlx_compiler.loops.program import Argument, HostCall, Launch, PackedArray, Placed, Port, Program
 from rlx_compiler.lowering.kernels import Lowered, lower_stage
 from rlx_compiler.lowering.packing import pack_array
 from rlx_compiler.lowering.substitute import map_reads
@@ -23,10 +24,11 @@ from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked, asked_of
 from rlx_compiler.schedule.effort import FULL, Effort
 from rlx_compiler.schedule.plan import Packing
 from rlx_compiler.targets.spec import TargetSpec
+from rlx_ir.elements import numpy_of
 from rlx_ir.expr import Axis, Read, Tensor
 from rlx_ir.layout import Layout
-from rlx_ir.module import Module
-from rlx_ir.op import operand_names
+from rlx_ir.module import Module, Node
+from rlx_ir.op import attributes_of, operand_names
 from rlx_ir.schedule import NO_SCHEDULE
 from rlx_ir.types import TensorType
 
@@ -43,6 +45,19 @@ class Step:
     lowered: Lowered
     ops: tuple[str, ...]
     asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """A node that the host computes; its operands and results by the names of the values that hold them."""
+
+    node: Node
+    operands: tuple[str | None, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What it touches."""
+        return (*(name for name in self.operands if name is not None), *(r.name for r in self.node.results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,7 @@ def lower_module(module: Module, groups: Sequence[Group], spec: TargetSpec, effo
 class _Lowering:
     def __init__(self, module: Module, groups: Sequence[Group], spec: TargetSpec, effort: Effort) -> None:
         self.module, self.groups, self.spec, self.effort = module, groups, spec, effort
-        self.steps: list[Step] = []
+        self.order: list[Step | HostStep] = []
         self.types: dict[str, Tensor] = {}
         self.layouts: dict[str, Layout | None] = {}
         self.views: dict[str, str] = {}
@@ -155,7 +170,8 @@ class _Lowering:
             self._copy(output.value, port)
 
     def _computed(self) -> set[str]:
-        return {step.lowered.values[-1] for step in self.steps}
+        found = {step.lowered.values[-1] for step in self.order if isinstance(step, Step)}
+        return found | {r.name for step in self.order if isinstance(step, HostStep) for r in step.node.results}
 
     def _root(self, name: str) -> str:
         while name in self.views:
@@ -164,7 +180,26 @@ class _Lowering:
 
     # --- kernels
 
+    def _add_host_step(self, node: Node) -> None:
+        """Its operands in logical order: one that is stored in another is copied."""
+        operands: list[str | None] = []
+        for name in node.operands:
+            if name is not None and self.layouts[name] is not None:
+                plain = f"{name}.for.{node.name}"
+                self.types[plain] = replace(self.types[name], name=plain)
+                self.layouts[plain] = None
+                self._copy(name, plain)
+                operands.append(plain)
+            else:
+                operands.append(name)
+        for result in node.results:
+            self.layouts[result.name] = None
+        self.order.append(HostStep(node, tuple(operands)))
+
     def _lower_group(self, group: Group) -> None:
+        if not group.stages:
+            self._add_host_step(group.nodes[0])
+            return
         names = self._param_names(group)
         scheduled = next((node for node in group.nodes if node.schedule != NO_SCHEDULE), None)
         asked = NOTHING_ASKED
@@ -215,7 +250,7 @@ class _Lowering:
         if len(lowered.values) == 1 and self._fold(lowered):
             return
         if lowered.kernel.body:
-            self.steps.append(Step(launch, lowered, ops, asked))
+            self.order.append(Step(launch, lowered, ops, asked))
 
     def _fold(self, lowered: Lowered) -> bool:
         """Compute now what depends on no input. False where that would take long."""
@@ -226,7 +261,7 @@ class _Lowering:
         count = int(np.prod([size for size in tensor.shape if isinstance(size, int)]))
         if count > _LARGEST_FOLDED:
             return False
-        elements = np.zeros(count, tensor.dtype.numpy)
+        elements = np.zeros(count, numpy_of(tensor.dtype))
         run_kernel(lowered.kernel, {lowered.kernel.params[0].name: elements})
         self.constants[name] = elements.reshape([size for size in tensor.shape if isinstance(size, int)])
         return True
@@ -239,21 +274,41 @@ class _Lowering:
         weights: dict[tuple[str, Packing | None], PackedArray] = {}
         weights_bytes = 0
         launches: list[Launch] = []
-        for step in self.steps:
-            arguments: list[Argument] = []
-            for value, packing in zip(step.lowered.values, step.lowered.packings, strict=True):
-                root = self._root(value)
-                if root in self.ports:
-                    arguments.append(self.ports[root])
-                elif root in self.constants:
-                    key = (root, packing)
-                    if key not in weights:
-                        packed = pack_array(self.constants[root], packing)
-                        weights[key] = PackedArray(root, weights_bytes, packed)
-                        weights_bytes += aligned(packed.nbytes)
-                    arguments.append(Argument("weights", weights[key].offset))
-                else:
-                    arguments.append(Argument("workspace", offsets[root]))
+        calls: list[HostCall] = []
+        slots: dict[str, int] = {}
+
+        def argument(value: str, packing: Packing | None) -> Argument:
+            nonlocal weights_bytes
+            root = self._root(value)
+            if root in self.ports:
+                return self.ports[root]
+            if root not in self.constants:
+                return Argument("workspace", offsets[root])
+            key = (root, packing)
+            if key not in weights:
+                packed = pack_array(self.constants[root], packing)
+                weights[key] = PackedArray(root, weights_bytes, packed)
+                weights_bytes += aligned(packed.nbytes)
+            return Argument("weights", weights[key].offset)
+
+        def placed(value: str) -> Placed:
+            tensor, root = self.types[value], self._root(value)
+            if tensor.dtype == STRING and root not in self.ports:
+                return Placed("texts", slots.setdefault(root, len(slots)), tensor.dtype, tensor.shape)
+            where = argument(value, None)
+            return Placed(where.region, where.position, tensor.dtype, tensor.shape)
+
+        for step in self.order:
+            if isinstance(step, HostStep):
+                operands = tuple(None if name is None else placed(name) for name in step.operands)
+                results = tuple(placed(result.name) for result in step.node.results)
+                op = step.node.op
+                calls.append(HostCall(len(launches), op.name, _plain(attributes_of(op)), operands, results))
+                continue
+            arguments = [
+                argument(value, packing)
+                for value, packing in zip(step.lowered.values, step.lowered.packings, strict=True)
+            ]
             kernel = self._shared(step.lowered.kernel)
             lowered = step.lowered
             launches.append(Launch(step.name, kernel.name, tuple(arguments), step.ops, lowered.flops, lowered.bytes))
@@ -266,8 +321,10 @@ class _Lowering:
             tuple(weights.values()),
             weights_bytes,
             workspace,
+            host=tuple(calls),
         )
-        return LoweredModule(program, tuple(self.steps), self.nests, self.views)
+        steps = tuple(step for step in self.order if isinstance(step, Step))
+        return LoweredModule(program, steps, self.nests, self.views)
 
     def _port(self, name: str, value: str) -> Port:
         type = self.module.tensor(value)
@@ -285,10 +342,11 @@ class _Lowering:
     def _lives(self) -> list[Life]:
         first: dict[str, int] = {}
         last: dict[str, int] = {}
-        for place, step in enumerate(self.steps):
-            for value in step.lowered.values:
+        for place, step in enumerate(self.order):
+            for value in step.lowered.values if isinstance(step, Step) else step.values:
                 root = self._root(value)
-                if root not in self.ports and root not in self.constants:
+                texts = self.types[root].dtype == STRING
+                if root not in self.ports and root not in self.constants and not texts:
                     first.setdefault(root, place)
                     last[root] = place
         return [Life(name, self._bytes(name), start, last[name]) for name, start in first.items()]
@@ -297,6 +355,17 @@ class _Lowering:
         tensor, layout = self.types[name], self.layouts[name]
         shape = tensor.shape if layout is None else layout.stored_shape(tensor.shape)
         return int(np.prod([size for size in shape if isinstance(size, int)])) * tensor.dtype.itemsize
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as JSON has them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [plain(item) for item in value]
+        return value.name if isinstance(value, DType) else value
+
+    return {name: plain(value) for name, value in attributes.items()}
 
 
 def _own_order(type: TensorType) -> Layout | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlx_base.dtypes import BOOL, DTYPES, FLOAT32
+from rlx_base.dtypes import BOOL
 from rlx_compiler.loops import build
 from rlx_compiler.loops.ir import (
     Apply,
@@ -31,7 +31,7 @@ from rlx_compiler.lowering.indices import Scope, interval
 from rlx_compiler.lowering.leaf import Group
 from rlx_compiler.lowering.staging import Footprint, base_of, footprints
 from rlx_compiler.lowering.sums import Sums, combine
-from rlx_compiler.lowering.values import Values
+from rlx_compiler.lowering.values import Values, computed
 from rlx_ir import expr as ir
 from rlx_ir.expr import Axis, Read, Reduce
 
@@ -59,7 +59,8 @@ class _Near(Values):
                 place = build.add(place, build.mul(self.local[name], factor))
             indices.append(place)
         load = Load(memory, tuple(indices))
-        return Cast(load, FLOAT32) if load.dtype == DTYPES["float16"] else load
+        wide = computed(load.dtype)
+        return load if load.dtype == wide else Cast(load, wide)
 
     def _select(self, condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> Expr:
         inner = then.value if isinstance(then, ir.Cast) else then

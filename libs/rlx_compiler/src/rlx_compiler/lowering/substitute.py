@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rlx_ir.expr import Apply, Axis, Cast, Expr, Read, Reduce, Tensor, apply, children, select, walk
+from rlx_ir.expr import Apply, Axis, Bitcast, Cast, Expr, Read, Reduce, Tensor, apply, children, select, walk
 
 __all__ = [
     "count_nodes",
@@ -30,6 +30,8 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return apply(function, *(change(a) for a in arguments))
         case Cast(value, dtype):
             return Cast(change(value), dtype)
+        case Bitcast(value, dtype):
+            return Bitcast(change(value), dtype)
         case Reduce(kind, axes, body):
             return Reduce(kind, axes, change(body))
     return expr

@@ -13,7 +13,7 @@ from typing import Final
 from rlx_base.dtypes import BOOL, DTYPES, FLOAT32, INDEX, DType
 from rlx_compiler.loops import build
 from rlx_compiler.loops.address import linear_terms
-from rlx_compiler.loops.ir import Apply, Broadcast, Buffer, Cast, Expr, Literal, Load, Ramp, Select, Store, Var
+from rlx_compiler.loops.ir import Apply, Bitcast, Broadcast, Buffer, Cast, Expr, Literal, Load, Ramp, Select, Store, Var
 from rlx_compiler.loops.rewrite import map_children, walk
 from rlx_compiler.lowering.indices import Scope, index_of, interval, truth
 from rlx_ir import expr as ir
@@ -23,7 +23,7 @@ __all__ = ["LANE", "NotVectorisable", "Values", "computed", "lane_stride", "spla
 
 LANE: Final = "lane"
 _LANE_VAR: Final = Var(LANE)
-_FLOAT16: Final = DTYPES["float16"]
+_WIDE: Final = {"float": FLOAT32, "int": DTYPES["int8"], "uint": DTYPES["uint8"]}
 
 
 class NotVectorisable(Exception):
@@ -31,8 +31,8 @@ class NotVectorisable(Exception):
 
 
 def computed(dtype: DType) -> DType:
-    """The dtype in which values of `dtype` are computed: float16 is only stored."""
-    return FLOAT32 if dtype == _FLOAT16 else dtype
+    """The dtype in which values of `dtype` are computed: float16, bfloat16 and what is smaller are only stored."""
+    return _WIDE[dtype.kind] if dtype.numpy is None or dtype.name == "float16" else dtype
 
 
 def splat(value: Expr, lanes: int) -> Expr:
@@ -43,7 +43,7 @@ def splat(value: Expr, lanes: int) -> Expr:
 def stored(value: Expr, dtype: DType) -> Expr:
     """The value as it is written to a buffer of this dtype."""
     match value:
-        case Cast(inner, _) if inner.dtype == dtype == _FLOAT16:
+        case Cast(inner, wide) if inner.dtype == dtype and wide == computed(dtype) != dtype:
             return inner
     return value if value.dtype == dtype else Cast(value, dtype)
 
@@ -102,6 +102,8 @@ class Values:
                 return self.sums(expr)
             case ir.Cast(value, dtype):
                 return self._cast(self.lower(value), value.dtype, dtype)
+            case ir.Bitcast(value, dtype):
+                return self._same_bits(self.lower(value), value.dtype, dtype)
             case ir.Apply("select", (condition, then, otherwise)):
                 return self._select(condition, then, otherwise)
             case ir.Apply(function, arguments):
@@ -135,7 +137,8 @@ class Values:
         buffer = self.buffers[read.tensor]
         indices, stride = self._place(buffer, read.indices)
         load = Load(buffer, indices, 1 if stride == 0 else self.lanes, stride or 1)
-        return Cast(load, FLOAT32) if load.dtype == _FLOAT16 else load
+        wide = computed(load.dtype)
+        return load if load.dtype == wide else Cast(load, wide)
 
     def store(self, tensor: Tensor, indices: Sequence[ir.Expr], value: Expr) -> Store:
         """The value written to its place. Raises NotVectorisable where the lanes are not evenly spaced there."""
@@ -161,9 +164,14 @@ class Values:
         return tuple(_without_lane(index) for index in indices), stride
 
     def _cast(self, value: Expr, source: DType, dtype: DType) -> Expr:
-        if dtype == _FLOAT16 and source != _FLOAT16:
-            return Cast(Cast(value, _FLOAT16), FLOAT32)
-        return value if value.dtype == computed(dtype) else Cast(value, computed(dtype))
+        wide = computed(dtype)
+        if wide != dtype and source != dtype:  # rounded now, not only where it is stored
+            return Cast(Cast(value, dtype), wide)
+        return value if value.dtype == wide else Cast(value, wide)
+
+    def _same_bits(self, value: Expr, source: DType, dtype: DType) -> Expr:
+        same = Bitcast(stored(value, source), dtype) if BOOL not in (source, dtype) else Cast(value, dtype)
+        return same if dtype == computed(dtype) else Cast(same, computed(dtype))
 
     def _select(self, condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> Expr:
         left = self._remaining(condition)

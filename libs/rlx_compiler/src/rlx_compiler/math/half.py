@@ -26,7 +26,7 @@ from rlx_compiler.math.build import (
     unsigned,
 )
 
-__all__ = ["converted"]
+__all__ = ["converted", "odd_float32"]
 
 _FLOAT16 = DTYPES["float16"]
 _UINT16, _UINT32 = DTYPES["uint16"], DTYPES["uint32"]
@@ -41,7 +41,7 @@ def converted(value: Expr, dtype: DType, *, native: bool) -> Expr | None:
     if value.dtype == FLOAT32:
         return None if native else _narrowed(value)
     if value.dtype.name == "float64":
-        return Cast(_odd_float32(value), dtype)
+        return Cast(odd_float32(value), dtype)
     # Whole numbers that float32 rounds are infinite in float16, before and after.
     return Cast(Cast(value, FLOAT32), dtype)
 
@@ -73,7 +73,7 @@ def _narrowed(value: Expr) -> Expr:
     return Bitcast(cast(either(result, sign), _UINT16), _FLOAT16)
 
 
-def _odd_float32(value: Expr) -> Expr:
+def odd_float32(value: Expr) -> Expr:
     """float64 → float32, rounded to odd."""
     near = Cast(value, FLOAT32)
     back = Cast(near, value.dtype)

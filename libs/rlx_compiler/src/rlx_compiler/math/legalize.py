@@ -15,7 +15,7 @@ from typing import Final
 
 from rlx_base.dtypes import BOOL, FLOAT32
 from rlx_compiler.loops.ir import Apply, Broadcast, Cast, Expr, Literal, Select
-from rlx_compiler.math import exponential, half, integers, inverse, power, rounding, trigonometric
+from rlx_compiler.math import exponential, half, integers, inverse, narrow, power, rounding, trigonometric
 from rlx_compiler.math.build import cast, greater, less, like, neg
 from rlx_compiler.math.graph import rewrite
 from rlx_compiler.targets.spec import TargetSpec
@@ -35,6 +35,8 @@ def _legal(expr: Expr, spec: TargetSpec) -> Expr | None:
     match expr:
         case Cast(value, dtype) if value.dtype == dtype:
             return value
+        case Cast(value, dtype) if value.dtype.numpy is None or dtype.numpy is None:
+            return narrow.converted(value, dtype)
         case Cast(value, dtype) if "float16" in (value.dtype.name, dtype.name):
             return half.converted(value, dtype, native="float16" in spec.native)
         case Apply(function, arguments) if arguments[0].dtype.name == "float16":

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rlx_base.errors import CompileError
 
 if TYPE_CHECKING:
-    from rlx_compiler.onnx.importing import Imported
+    from rlx_compiler.onnx.importing import Imported, Structure
 
 __all__ = ["import_onnx"]
 
@@ -31,12 +31,15 @@ def import_onnx(
     *,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, NDArray[Any]] | None = None,
+    structures: Mapping[str, Structure] | None = None,
 ) -> Imported:
     """The module of a model.
 
     `dims` gives symbolic dimensions a size. `values` gives inputs that only say shapes (the target of a Reshape, the
-    axes of a reduction) their elements: such an input becomes part of the program. Raises CompileError E213, with
-    every node that cannot be imported, E214 where the file is no ONNX model, E204 where `onnx` is not installed.
+    axes of a reduction) their elements: such an input becomes part of the program. `structures` says of inputs that are
+    sequences what their elements are (each becomes an input), and of optionals whether they are there.
+    Raises CompileError E213, with every node that cannot be imported, E214 where the file is no ONNX model, E204 where
+    `onnx` is not installed.
     """
     try:
         import onnx  # noqa: F401
@@ -45,4 +48,4 @@ def import_onnx(
     from rlx_compiler.onnx.importing import import_model
     from rlx_compiler.onnx.reading import read_model
 
-    return import_model(read_model(model), dims or {}, values or {})
+    return import_model(read_model(model), dict(dims or {}), values or {}, structures or {})

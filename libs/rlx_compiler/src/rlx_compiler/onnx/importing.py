@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import onnx
 from numpy.typing import NDArray
@@ -21,24 +21,47 @@ from rlx_ir.constants.safetensors import write_safetensors
 from rlx_ir.module import Module
 from rlx_ir.ops.copying import Identity
 from rlx_ir.text import print_module
+from rlx_ir.types import TensorType
 
-__all__ = ["Imported", "import_model"]
+__all__ = ["Imported", "Structure", "import_model"]
 
-# Constants of up to so many elements stand in the text; larger ones in the safetensors file.
+# Of a sequence the types of its elements; of an optional what it holds, or None.
+Structure: TypeAlias = TensorType | Sequence[TensorType] | None
+
+# Constants of up to so many elements stand in the text; larger ones, and what NumPy has no numbers for, in the file.
 _WRITTEN: Final = 16
 
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported model. `inputs` and `outputs` are its names for the module's, in the model's order."""
+    """An imported model. `inputs` are its names for the module's, in the model's order: of a sequence, one for each
+    element. `outputs` are the module's names of its results, likewise; None for an optional that holds nothing."""
 
     module: Module
-    inputs: Mapping[str, str]
-    outputs: tuple[str, ...]
+    inputs: Mapping[str, str | tuple[str, ...]]
+    outputs: tuple[str | tuple[str, ...] | None, ...]
+
+    def given(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The module's inputs from the model's: arrays, and lists of arrays."""
+        found: dict[str, Any] = {}
+        for name, own in self.inputs.items():
+            found |= {own: arrays[name]} if isinstance(own, str) else dict(zip(own, arrays[name], strict=True))
+        return found
+
+    def results(self, arrays: Mapping[str, Any]) -> list[Any]:
+        """The model's outputs from the module's: arrays, lists of arrays, None."""
+        return [
+            None if own is None else arrays[own] if isinstance(own, str) else [arrays[name] for name in own]
+            for own in self.outputs
+        ]
 
     def text(self, file: str = "model.safetensors") -> tuple[str, bytes]:
         """The canonical text, and the content of the safetensors file that it names."""
-        arrays = {one.name: one.array() for one in self.module.constants if one.array().size > _WRITTEN}
+        arrays = {
+            one.name: one.array()
+            for one in self.module.constants
+            if one.array().size > _WRITTEN or one.type.dtype.numpy is None
+        }
         if not arrays:
             return print_module(self.module), b""
         content = write_safetensors(arrays)
@@ -58,7 +81,12 @@ class Imported:
         path.write_text(text, encoding="utf-8")
 
 
-def import_model(model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, NDArray[Any]]) -> Imported:
+def import_model(
+    model: onnx.ModelProto,
+    dims: dict[str, int],
+    values: Mapping[str, NDArray[Any]],
+    structures: Mapping[str, Structure],
+) -> Imported:
     """The module of a model; see `import_onnx`."""
     graph = model.graph
     opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in model.opset_import}
@@ -68,25 +96,37 @@ def import_model(model: onnx.ModelProto, dims: Mapping[str, int], values: Mappin
     functions = {(function.domain, function.name): function for function in model.functions}
     walk = Walk(translation, functions)
     scope = Scope({})
-    inputs: dict[str, str] = {}
+    inputs: dict[str, str | tuple[str, ...]] = {}
     initialized = {tensor.name for tensor in graph.initializer}
     for info in graph.input:  # IR version 3 lists initializers as inputs too
         if info.name not in initialized:
-            _input(walk, scope, info, dims, values, inputs)
+            _input(walk, scope, info, dims | _element_dims(graph, structures), values, structures, inputs)
     walk.graph(graph, scope, opsets)
-    outputs = []
+    outputs: list[str | tuple[str, ...] | None] = []
     for info in graph.output:
         value = scope.values.get(info.name)
         if value is not None:
             try:
-                builder.output(_output_name(info.name), _placed(translation, value, inputs))
-                outputs.append(info.name)
+                outputs.append(_outputs(translation, _output_name(info.name), value))
             except (CompileError, Unsupported) as why:
                 walk.problems.append(Problem(info.name, "output", opsets[""], "", str(why)))
     if walk.problems:
         raise _refusal(walk.problems)
     module = builder.build()
     return Imported(_named(module, translation.wanted), inputs, tuple(outputs))
+
+
+def _outputs(translation: Translation, name: str, value: Value) -> str | tuple[str, ...] | None:
+    """Returns a value under its name, a sequence under one name for each element, and nothing under none."""
+    if value.empty:
+        return None
+    if value.items is not None:
+        names = tuple(f"{name}_{place}" for place in range(len(value.items)))
+        for own, item in zip(names, value.items, strict=True):
+            translation.builder.output(own, _placed(translation, item))
+        return names
+    translation.builder.output(name, _placed(translation, value))
+    return name
 
 
 def _output_name(name: str) -> str:
@@ -99,9 +139,13 @@ def _input(
     info: onnx.ValueInfoProto,
     dims: Mapping[str, int],
     values: Mapping[str, NDArray[Any]],
-    inputs: dict[str, str],
+    structures: Mapping[str, Structure],
+    inputs: dict[str, str | tuple[str, ...]],
 ) -> None:
     translation = walk.translation
+    if info.type.HasField("sequence_type") or info.type.HasField("optional_type"):
+        _structured_input(walk, scope, info, structures, inputs)
+        return
     scope.values[info.name] = None
     if info.name in values:
         scope.values[info.name] = translation.constant(values[info.name])
@@ -116,10 +160,58 @@ def _input(
     scope.values[info.name] = Value(type, name, None, frozenset((info.name,)))
 
 
-def _placed(translation: Translation, value: Value, inputs: Mapping[str, str]) -> str:
+def _element_dims(graph: onnx.GraphProto, structures: Mapping[str, Structure]) -> dict[str, int]:
+    """The sizes that the elements of sequences give to named dimensions, where all agree."""
+    found: dict[str, set[int]] = {}
+    for info in graph.input:
+        structure = structures.get(info.name)
+        types = [structure] if isinstance(structure, TensorType) else list(structure or ())
+        declared = info.type
+        while not declared.HasField("tensor_type"):
+            kind = declared.WhichOneof("value")
+            if kind not in ("sequence_type", "optional_type"):
+                break
+            declared = getattr(declared, kind).elem_type
+        dims = declared.tensor_type.shape.dim if declared.HasField("tensor_type") else ()
+        for type in types:
+            for dim, size in zip(dims, type.shape, strict=False):
+                if dim.dim_param and isinstance(size, int):
+                    found.setdefault(dim.dim_param, set()).add(size)
+    return {name: sizes.pop() for name, sizes in found.items() if len(sizes) == 1}
+
+
+def _structured_input(
+    walk: Walk,
+    scope: Scope,
+    info: onnx.ValueInfoProto,
+    structures: Mapping[str, Structure],
+    inputs: dict[str, str | tuple[str, ...]],
+) -> None:
+    """An input that is a sequence or an optional: as many inputs of the module as it has tensors."""
+    builder = walk.translation.builder
+    scope.values[info.name] = None
+    if info.name not in structures:
+        what = "sequence, and how many elements it has" if info.type.HasField("sequence_type") else "optional, and what"
+        why = f"it is a {what} is not known when the model is imported"
+        walk.problems.append(Problem(info.name, "input", 0, "", why, frozenset((info.name,))))
+        return
+    structure = structures[info.name]
+    types = [structure] if isinstance(structure, TensorType) else list(structure or ())
+    stem = identifier(info.name, "input")
+    names = tuple(builder.input(builder.fresh(f"{stem}_{place}"), type) for place, type in enumerate(types))
+    made = [Value(type, name, None, frozenset((info.name,))) for type, name in zip(types, names, strict=True)]
+    if structure is None:
+        scope.values[info.name] = Value.nothing()
+    elif isinstance(structure, TensorType):
+        scope.values[info.name], inputs[info.name] = made[0], names[0]
+    else:
+        scope.values[info.name], inputs[info.name] = Value.of_items(made), names
+
+
+def _placed(translation: Translation, value: Value) -> str:
     """An output's name in the module. A module returns what it computes: an input or a constant is copied."""
     name = translation.operand(value)
-    if value.known is None and name not in inputs.values():
+    if value.known is None and name not in translation.builder.input_names:
         return name
     return translation.builder.add(Identity(), name)
 

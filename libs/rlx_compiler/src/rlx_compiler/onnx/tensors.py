@@ -22,6 +22,7 @@ _DTYPES: Final[dict[int, str]] = {
     TensorProto.FLOAT16: "float16",
     TensorProto.BFLOAT16: "bfloat16",
     TensorProto.BOOL: "bool",
+    TensorProto.STRING: "string",
     **{getattr(TensorProto, f"INT{bits}"): f"int{bits}" for bits in (2, 4, 8, 16, 32, 64)},
     **{getattr(TensorProto, f"UINT{bits}"): f"uint{bits}" for bits in (2, 4, 8, 16, 32, 64)},
     TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
@@ -50,7 +51,12 @@ def element_type(dtype: DType) -> int:
 def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
     """The elements of a tensor. Raises ValueError for a type that RLX cannot hold."""
     dtype_of(tensor.data_type)
-    return np.asarray(numpy_helper.to_array(tensor))
+    array = np.asarray(numpy_helper.to_array(tensor))
+    if tensor.data_type != TensorProto.STRING:
+        return array
+    texts = np.empty(array.size, object)
+    texts[:] = [text.decode() if isinstance(text, bytes) else text for text in array.reshape(-1).tolist()]
+    return texts.reshape(array.shape)
 
 
 def tensor_type(type: onnx.TypeProto, name: str) -> TensorType:

@@ -15,13 +15,14 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import INT64, of_numpy
+from rlx_base.dtypes import BOOL, INT64, STRING, of_numpy
 from rlx_ir.builder import ModuleBuilder, infer
 from rlx_ir.dims import Dim, Symbol
-from rlx_ir.elements import numpy_of, reference
+from rlx_ir.elements import EXTENDED, numpy_of, reference
 from rlx_ir.module import constant_of
 from rlx_ir.op import Op
 from rlx_ir.ops.copying import Cast
+from rlx_ir.ops.text import Text
 from rlx_ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ Array = NDArray[Any]
 
 # Larger results are not folded while a model is read: a pass of the compiler does it where it pays.
 MAX_FOLDED: Final = 1 << 16
+# Weights of bfloat16, float8, int4 … stay as small as they are: only a few are turned into numbers here.
+MOST_UNPACKED: Final = 64
 
 
 class Unsupported(Exception):
@@ -46,17 +49,35 @@ class Unsupported(Exception):
 @dataclass(eq=False)
 class Value:
     """A value of the graph. `name` is its name in the module, once it is there; `data` its elements, where known
-    (an object array of dimensions for a shape with unknown sizes); `inputs` the graph inputs that it depends on."""
+    (an object array of dimensions for a shape with unknown sizes); `inputs` the graph inputs that it depends on.
+
+    A sequence has `items`, its elements one by one: how many there are is always known here. `empty` is an optional
+    that holds nothing; one that holds a value is that value. Neither has a type that means anything.
+    """
 
     type: TensorType
     name: str | None = None
     data: Array | None = None
     inputs: frozenset[str] = frozenset()
+    items: tuple[Value, ...] | None = None
+    empty: bool = False
+
+    @classmethod
+    def of_items(cls, items: Sequence[Value]) -> Value:
+        """A sequence."""
+        inputs = frozenset[str]().union(*(item.inputs for item in items))
+        return cls(TensorType((), BOOL), inputs=inputs, items=tuple(items))
+
+    @classmethod
+    def nothing(cls) -> Value:
+        """An optional that is empty."""
+        return cls(TensorType((), BOOL), empty=True)
 
     @property
     def known(self) -> Array | None:
         """The elements, where all are numbers."""
-        return None if self.data is None or self.data.dtype == object else self.data
+        unknown = self.data is None or (self.data.dtype == object and self.type.dtype != STRING)
+        return None if unknown else self.data
 
     @property
     def rank(self) -> int:
@@ -85,9 +106,14 @@ class Translation:
 
     def operand(self, value: Value) -> str:
         """The value's name in the module; a known one becomes a constant now."""
+        if value.items is not None or value.empty:
+            raise Unsupported(f"a {'sequence' if value.items is not None else 'missing value'} is used as a tensor")
         if value.name is None:
             if value.known is None:
                 raise Unsupported("a shape with unknown sizes is used as data")
+            if value.type.dtype == STRING:
+                value.name = self.builder.add(Text(tuple(value.known.reshape(-1)), value.known.shape))
+                return value.name
             value.name = self.builder.constant(constant_of(self.builder.fresh("constant"), value.known))
         return value.name
 
@@ -106,6 +132,9 @@ class Translation:
     def _fold(self, op: Op, operands: Sequence[Value | None]) -> tuple[Value, ...] | None:
         arrays = [None if value is None else value.known for value in operands]
         if any(array is None and value is not None for array, value in zip(arrays, operands, strict=True)):
+            return None
+        first = arrays[0] if arrays else None
+        if isinstance(op, Cast) and first is not None and first.dtype.name in EXTENDED and first.size > MOST_UNPACKED:
             return None
         padded = [*operands, *[None] * (len(op.operands) - len(operands))]
         types = infer(op, [None if value is None else value.type for value in padded], ())
@@ -158,6 +187,13 @@ class Call:
     @property
     def opset(self) -> int:
         return self.opsets[self.proto.domain if self.proto.domain != "ai.onnx" else ""]
+
+    def sequence(self, place: int) -> tuple[Value, ...]:
+        """The elements of an operand that has to be a sequence."""
+        items = self[place].items
+        if items is None:
+            raise Unsupported(f"operand {place} is no sequence")
+        return items
 
     def optional(self, place: int) -> Value | None:
         """An operand that may be absent."""

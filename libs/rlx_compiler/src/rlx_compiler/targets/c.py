@@ -49,4 +49,4 @@ def _toolchain() -> Sequence[str]:
     return (gcc.version(), link.version())
 
 
-TARGET: Final = Target("c", _describe, _emit, _build, _toolchain)
+TARGET: Final = Target("c", _describe, _emit, _build, _toolchain, host_ops=True)

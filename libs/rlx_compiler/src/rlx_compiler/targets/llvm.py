@@ -6,6 +6,7 @@ A level (`llvm:x86-64-v4`) is scheduled for no processor in particular; a proces
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from rlx_compiler.emit.llvm import X86_64
@@ -20,4 +21,4 @@ def _describe(cpu: str) -> TargetSpec:
     return describe_x86("llvm", cpu)
 
 
-TARGET: Final = shared_library_target("llvm", _describe, X86_64)
+TARGET: Final = replace(shared_library_target("llvm", _describe, X86_64), host_ops=True)

@@ -35,6 +35,7 @@ class Target:
     `describe` gives the spec of a named CPU (`host` is this machine's) or raises E202. `emit` gives the source files
     of a program by name; `build` turns them, in a scratch folder of its own, into all the code files of a bundle.
     `toolchain` names the tools that take part with their versions, for the key; it raises E204 where one is missing.
+    `host_ops`: its code runs on the host, so that ops which the host computes can stand between its kernels.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Target:
     emit: Callable[[Program, TargetSpec], Mapping[str, str]]
     build: Callable[[Mapping[str, str], TargetSpec, int, Path], Built]
     toolchain: Callable[[], Sequence[str]]
+    host_ops: bool = False
 
 
 @dataclass(frozen=True, slots=True)

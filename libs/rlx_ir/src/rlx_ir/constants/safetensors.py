@@ -13,34 +13,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DTYPES, DType
+from rlx_base.dtypes import DTYPES, DType, of_numpy
 from rlx_base.errors import TextError
 from rlx_ir.constants.buffer import Buffer
+from rlx_ir.elements import numpy_of
 
-__all__ = ["Entry", "SafeTensors", "write_safetensors"]
+__all__ = ["Entry", "SafeTensors", "unpacked", "write_safetensors"]
 
 MAX_HEADER_BYTES: Final = 16 << 20
 
-_DTYPES: Final[dict[str, tuple[int, str | None]]] = {
-    "BOOL": (8, "bool"),
-    **{f"U{bits}": (bits, f"uint{bits}") for bits in (8, 16, 32, 64)},
-    **{f"I{bits}": (bits, f"int{bits}") for bits in (8, 16, 32, 64)},
-    **{f"F{bits}": (bits, f"float{bits}") for bits in (16, 32, 64)},
-    "BF16": (16, None),
-    "F8_E4M3": (8, None),
-    "F8_E5M2": (8, None),
+# The format's own names; for integers of 4 and 2 bits, which it lacks, ours after the same pattern.
+_DTYPES: Final[dict[str, str]] = {
+    "BOOL": "bool",
+    **{f"U{bits}": f"uint{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"I{bits}": f"int{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F4": "float4_e2m1fn",
 }
-_NAMES: Final = {dtype: name for name, (_, dtype) in _DTYPES.items() if dtype is not None}
+_NAMES: Final = {dtype: name for name, dtype in _DTYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a tensor stands in the data. `dtype` is None where constants cannot have it yet."""
+    """Where a tensor stands in the data. Elements of less than a byte are packed, the first in the lowest bits."""
 
-    dtype_name: str
-    dtype: DType | None
+    dtype: DType
     shape: tuple[int, ...]
     begin: int
     end: int
@@ -102,9 +108,9 @@ def _entry(name: str, fields: Any) -> Entry:
         case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [int(begin), int(end)]} if (
             len(fields) == 3 and dtype in _DTYPES and len(shape) <= 16 and all(_is_size(size) for size in shape)
         ):
-            bits, held = _DTYPES[dtype]
-            if _is_size(begin) and _is_size(end) and end - begin == math.prod(shape) * bits // 8:
-                return Entry(dtype, DTYPES[held] if held else None, tuple(shape), begin, end)
+            held = DTYPES[_DTYPES[dtype]]
+            if _is_size(begin) and _is_size(end) and end - begin == -(-math.prod(shape) * held.bits // 8):
+                return Entry(held, tuple(shape), begin, end)
     raise _Malformed(f"tensor {name[:80]!r} has no sensible dtype, shape and offsets")
 
 
@@ -117,16 +123,38 @@ def write_safetensors(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str,
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
     end = 0
+    contents = {name: packed(arrays[name]) for name in order}
     for name in order:
         array = arrays[name]
-        begin, end = end, end + array.nbytes
-        header[name] = {"dtype": _NAMES[array.dtype.name], "shape": list(array.shape), "data_offsets": [begin, end]}
+        begin, end = end, end + len(contents[name])
+        dtype = _NAMES[of_numpy(array.dtype).name]
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    return b"".join(
-        (len(text).to_bytes(8, "little"), text, *(_little_endian(arrays[name]).tobytes() for name in order))
-    )
+    return b"".join((len(text).to_bytes(8, "little"), text, *contents.values()))
 
 
-def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+def packed(array: NDArray[Any]) -> bytes:
+    """The elements, little-endian; those of less than a byte side by side."""
+    dtype = of_numpy(array.dtype)
+    if dtype.bits >= 8:
+        little: NDArray[Any] = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        return little.tobytes()
+    per_byte = 8 // dtype.bits
+    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & ((1 << dtype.bits) - 1)
+    rows = np.pad(bits, (0, -bits.size % per_byte)).reshape(-1, per_byte)
+    shifted = rows << (np.arange(per_byte, dtype=np.uint8) * dtype.bits)
+    joined: NDArray[np.uint8] = np.bitwise_or.reduce(shifted, axis=1).astype(np.uint8)
+    return joined.tobytes()
+
+
+def unpacked(data: Buffer, dtype: DType, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The elements of packed data: a view of it, but for those of less than a byte."""
+    if dtype.bits >= 8:
+        return np.frombuffer(data, numpy_of(dtype).newbyteorder("<")).reshape(shape)
+    per_byte = 8 // dtype.bits
+    shifts = np.arange(per_byte, dtype=np.uint8) * dtype.bits
+    bits = (np.frombuffer(data, np.uint8)[:, None] >> shifts) & ((1 << dtype.bits) - 1)
+    whole = bits.reshape(-1)[: math.prod(shape)]
+    elements: NDArray[Any] = np.ascontiguousarray(whole).view(numpy_of(dtype)).reshape(shape)
+    return elements

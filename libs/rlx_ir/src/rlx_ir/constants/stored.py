@@ -14,10 +14,11 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DTYPES, DType
+from rlx_base.dtypes import DType
 from rlx_base.errors import TextError
 from rlx_ir.constants.buffer import Buffer
-from rlx_ir.constants.safetensors import SafeTensors
+from rlx_ir.constants.safetensors import SafeTensors, unpacked
+from rlx_ir.elements import numpy_of
 from rlx_ir.op import nearest
 
 __all__ = ["Files", "Resolver", "Stored", "check_file_name"]
@@ -50,11 +51,9 @@ class Stored:
 
     @cached_property
     def _array(self) -> NDArray[np.generic]:
-        dtype = DTYPES[self.dtype.name].numpy
-        assert dtype is not None
-        array = np.frombuffer(self._data, dtype.newbyteorder("<")).reshape(self.shape)
+        array = unpacked(self._data, self.dtype, self.shape)
         # Files of other writers may hold tensors at odd addresses, which compiled code cannot read.
-        array = np.require(array, dtype, "A")
+        array = np.require(array, numpy_of(self.dtype), "A")
         array.flags.writeable = False
         return array
 
@@ -71,7 +70,7 @@ class Files:
         self._open: dict[str, SafeTensors] = {}
 
     def tensor(self, file: str, key: str) -> Stored:
-        """A tensor of a file. Raises TextError E040 … E045, without a place."""
+        """A tensor of a file. Raises TextError E040 … E044, without a place."""
         held = self._open.get(file)
         if held is None:
             check_file_name(file)
@@ -81,6 +80,4 @@ class Files:
         entry = held.entries.get(key)
         if entry is None:
             raise TextError("E044", file=file, key=key, hint=nearest(key, held.entries))
-        if entry.dtype is None:
-            raise TextError("E045", file=file, key=key, dtype=entry.dtype_name)
         return Stored(file, key, entry.shape, entry.dtype, held.data[entry.begin : entry.end])

@@ -1,4 +1,4 @@
-"""Ops that copy values element by element: identity, cast, where."""
+"""Ops that copy values element by element: identity, cast, bit_cast, where."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlx_base.dtypes import DType
+from rlx_base.dtypes import BOOL, DType
 from rlx_ir.elements import numpy_of
-from rlx_ir.expr import Expr, cast, select
+from rlx_ir.expr import Bitcast, Expr, cast, select
 from rlx_ir.op import Array, as_arrays, register
 from rlx_ir.ops.elementwise import Elementwise, Unary, broadcast_type
-from rlx_ir.ops.rules import check_dtype, check_equal_dtypes, inherit
+from rlx_ir.ops.rules import check_dtype, check_equal_dtypes, inherit, refuse
 from rlx_ir.types import TensorType
 
-__all__ = ["Cast", "Identity", "Where"]
+__all__ = ["BitCast", "Cast", "Identity", "Where"]
 
 
 @register
@@ -53,6 +53,35 @@ class Cast(Unary):
 
     def reference(self, x: Array) -> tuple[Array, ...]:
         return as_arrays([x.astype(numpy_of(self.to))])
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class BitCast(Unary):
+    """The bits of x as elements of another dtype that takes as many.
+
+    Errors: E110 where it takes more or fewer. A byte above 1 as bool is True. Source: ONNX BitCast-26.
+    """
+
+    name = "bit_cast"
+    takes = "any"
+
+    to: DType
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        if x.dtype.bits != self.to.bits:
+            raise refuse(
+                self.name, f"x is {x.dtype}, {x.dtype.bits} bits, to {self.to}, {self.to.bits}", "choose equal widths"
+            )
+        return (inherit(x, x.shape, self.to),)
+
+    def scalar(self, x: Expr) -> Expr:
+        return Bitcast(x, self.to)
+
+    def reference(self, x: Array) -> tuple[Array, ...]:
+        if self.to == BOOL:
+            return as_arrays([x.astype(bool)])
+        return as_arrays([np.asarray(x).view(numpy_of(self.to))])
 
 
 @register

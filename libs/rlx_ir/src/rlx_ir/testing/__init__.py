@@ -5,7 +5,18 @@ and odd ones, broadcasting, with NaN and ±∞ where the op promises something a
 itself does not.
 """
 
-from rlx_ir.testing import elementwise, indexing, movement, reductions, tensors, windows
+from rlx_ir.testing import elementwise, indexing, movement, places, reductions, tensors, windows
 from rlx_ir.testing.case import Case, cases, covered_ops
 
-__all__ = ["Case", "cases", "covered_ops", "elementwise", "indexing", "movement", "reductions", "tensors", "windows"]
+__all__ = [
+    "Case",
+    "cases",
+    "covered_ops",
+    "elementwise",
+    "indexing",
+    "movement",
+    "places",
+    "reductions",
+    "tensors",
+    "windows",
+]

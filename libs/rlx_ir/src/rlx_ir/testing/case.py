@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import rlx_ir.ops  # noqa: F401  registers them
 from rlx_base.dtypes import DType, of_numpy
 from rlx_ir.builder import ModuleBuilder
+from rlx_ir.elements import reference
 from rlx_ir.module import Module
 from rlx_ir.op import Array, Op, operand_names
 from rlx_ir.types import TensorType
@@ -43,7 +44,7 @@ class Case:
     def expected(self) -> tuple[Array, ...]:
         """What the reference gives."""
         with np.errstate(all="ignore"):
-            return self.op.reference(*self.arrays)
+            return reference(self.op, self.arrays, self.op.infer(*self.types))
 
     def module(self, name: str = "case") -> Module:
         """A module of this op alone: its inputs have the operands' names, its outputs those of the op's results."""

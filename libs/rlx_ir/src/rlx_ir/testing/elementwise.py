@@ -143,3 +143,14 @@ def cast(name: str) -> Strategy:
         return drawn()
 
     return strategy
+
+
+@strategy_for("bit_cast")
+def bit_cast(name: str) -> Strategy:
+    @st.composite
+    def strategy(draw: DrawFn, dtypes: Dtypes) -> Case:
+        source = choose(draw, dtypes, _ALL)
+        target = draw(st.sampled_from([dtype for dtype in dtypes if dtype.bits == source.bits]))
+        return Case(make(OPS[name], {"to": target}), (array(draw, draw(shapes()), source, special=True),))
+
+    return strategy

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from rlx_ir.elements import numpy_of
 from rlx_ir.op import OPS, Array, make
 from rlx_ir.testing.case import Case, Dtypes, Strategy, strategy_for
 from rlx_ir.testing.reductions import axis_of
@@ -218,6 +219,6 @@ def grid_sample(name: str) -> Strategy:
             "padding_mode": draw(st.sampled_from(["zeros", "border", "reflection"])),
             "align_corners": draw(st.booleans()),
         }
-        return Case(make(OPS[name], attributes), (image, np.asarray(numbers.astype(dtype.numpy))))
+        return Case(make(OPS[name], attributes), (image, np.asarray(numbers.astype(numpy_of(dtype)))))
 
     return strategy

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from rlx_base.dtypes import DTYPES, DType
+from rlx_ir.elements import numpy_of
 from rlx_ir.op import Array
 
 __all__ = ["DEFAULT_DTYPES", "FLOATS", "array", "broadcastable", "choose", "pick", "shapes", "sizes"]
@@ -64,21 +65,19 @@ def array(
     """Elements from a drawn seed: floats in low … high, with zeros, infinities and NaN among them if `special`;
     integers mostly small, at times of the dtype's whole range."""
     random = np.random.RandomState(draw(st.integers(0, 2**32 - 1)))
-    assert dtype.numpy is not None
+    numpy = numpy_of(dtype)
     if dtype.kind == "bool":
         return random.randint(0, 2, shape).astype(bool)
     if dtype.is_integer:
         if special and draw(st.booleans()):
             count = math.prod(shape) * dtype.itemsize
-            return np.frombuffer(random.bytes(count), dtype.numpy).reshape(shape).copy()
-        return random.randint(max(int(low), 0 if dtype.kind == "uint" else -128), int(high) + 1, shape).astype(
-            dtype.numpy
-        )
+            return np.frombuffer(random.bytes(count), numpy).reshape(shape).copy()
+        return random.randint(max(int(low), 0 if dtype.kind == "uint" else -128), int(high) + 1, shape).astype(numpy)
     elements: Any = np.asarray(random.uniform(low, high, shape))
     if special and elements.size and draw(st.booleans()):
         count = draw(st.integers(1, 3))
         elements.reshape(-1)[random.randint(0, elements.size, count)] = random.choice(_SPECIAL, count)
-    return np.asarray(elements.astype(dtype.numpy))
+    return np.asarray(elements.astype(numpy))
 
 
 def broadcastable(draw: DrawFn, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ class ConstantReader:
         try:
             data = self.files.tensor(file, key)
         except TextError as error:
-            error.at = error.at or self.source.span(given["key" if error.code in ("RLX-E044", "RLX-E045") else "file"])
+            error.at = error.at or self.source.span(given["key" if error.code == "RLX-E044" else "file"])
             raise
         return Constant(name, TensorType(data.shape, data.dtype), data)
 

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rlx_base.errors import RequestError
+from rlx_base.dtypes import STRING
+from rlx_base.errors import ArtifactError, RequestError
 from rlx_runtime.executor.protocol import (
     Cancel,
     Channel,
@@ -34,6 +35,7 @@ from rlx_runtime.native import aligned_zeros
 from rlx_runtime.program import Cancel as CancelCell
 from rlx_runtime.program import Program, load_program
 from rlx_runtime.team import ThreadTeam
+from rlx_wire.manifest import HostOpSegment
 
 __all__ = ["Server"]
 
@@ -89,6 +91,7 @@ class Server:
                 self._channel.send(Done(message.id, compute_ns=self._run_ns[message.digest]))
                 return
             program = load_program(Path(message.directory), self._team, message.digest)
+            _check_tensors(program)
         except Exception as error:
             self._channel.send(Failed.of(message.id, error))
             return
@@ -144,10 +147,19 @@ class Server:
         self._channel.send(reply)
 
 
+def _check_tensors(program: Program) -> None:
+    """That all inputs and outputs can lie in shared memory: texts cannot. Raises E310."""
+    for spec in (*program.manifest.inputs, *program.manifest.outputs):
+        if spec.dtype == STRING.name:
+            program.close()
+            raise ArtifactError("E310", expected="tensors of numbers, as a node serves", found=f"{spec.name} of text")
+
+
 def _warm_run(program: Program) -> int:
-    """The shortest of a few runs on zeros, in nanoseconds; 0 where symbolic dims leave the shapes open."""
+    """The shortest of a few runs on zeros, in nanoseconds; 0 where symbolic dims leave the shapes open, or where zeros
+    are no input that its host ops could take."""
     manifest = program.manifest
-    if manifest.dims:
+    if manifest.dims or any(isinstance(part, HostOpSegment) for part in manifest.launch_plan):
         return 0
     places = layout(manifest, ())
     memory = aligned_zeros(places.size)

@@ -9,17 +9,29 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import DTYPES
+from rlx_base.dtypes import DTYPES, STRING
 from rlx_base.errors import ArtifactError, RequestError
+from rlx_ir.elements import numpy_of
 from rlx_runtime.grid.device import Device
+from rlx_runtime.host_ops import HostOp, Memory, host_op
 from rlx_runtime.program import Cancel, Program
 from rlx_wire.abi import RLX_CANCELLED, RLX_OK, Trace
-from rlx_wire.manifest import DeviceArgument, DeviceLaunch, DeviceSegment, HostOpSegment, Manifest, TensorSpec
+from rlx_wire.manifest import (
+    DeviceArgument,
+    DeviceLaunch,
+    DeviceSegment,
+    HostOpSegment,
+    HostValue,
+    Manifest,
+    NativeSegment,
+    TensorSpec,
+)
 
 __all__ = ["GridProgram", "check_launches"]
 
@@ -27,11 +39,10 @@ Array = NDArray[np.generic]
 
 
 def check_launches(manifest: Manifest) -> None:
-    """Raises E310 unless the bundle's plan is launches on a device."""
+    """Raises E310 unless the bundle's plan is launches on a device, with host ops between."""
     for segment in manifest.launch_plan:
-        if not isinstance(segment, DeviceSegment):
-            what = f"host op {segment.op}" if isinstance(segment, HostOpSegment) else "a native call"
-            raise ArtifactError("E310", expected="a launch plan for a device", found=what)
+        if isinstance(segment, NativeSegment):
+            raise ArtifactError("E310", expected="a launch plan for a device", found="a native call")
 
 
 class GridProgram(Program):
@@ -40,18 +51,20 @@ class GridProgram(Program):
     def __init__(self, manifest: Manifest, device: Device, weights: NDArray[np.uint8]) -> None:
         super().__init__(manifest, threads=1)
         self._device = device
-        self._launches = [
-            launch
-            for segment in manifest.launch_plan
-            if isinstance(segment, DeviceSegment)
-            for launch in segment.launches
-        ]
+        self._weights = weights
+        self._steps: list[DeviceLaunch | HostOp] = []
+        for segment in manifest.launch_plan:
+            if isinstance(segment, DeviceSegment):
+                self._steps += segment.launches
+            elif isinstance(segment, HostOpSegment):
+                self._steps.append(host_op(segment))
+        self._launches = [step for step in self._steps if isinstance(step, DeviceLaunch)]
         self._buffers: dict[tuple[str, int], Any] = {}
         for key, size in self._sizes().items():
             self._buffers[key] = device.allocate(max(4, size))
         for argument in self._arguments():
             if argument.region == "weights":
-                count = argument.elements * DTYPES[argument.dtype].itemsize
+                count = argument.elements * _numpy(argument.dtype).itemsize
                 raw = weights[argument.position : argument.position + count]
                 device.write(self._buffers["weights", argument.position], self._sent(raw, argument.dtype))
 
@@ -65,7 +78,16 @@ class GridProgram(Program):
         for argument in self._arguments():
             key, size = (argument.region, argument.position), argument.elements * self._stored(argument.dtype).itemsize
             sizes[key] = max(size, sizes.get(key, 0))
+        for value in self._host_values():
+            size = prod(value.shape) * self._stored(value.dtype).itemsize
+            sizes[value.region, value.at] = max(size, sizes.get((value.region, value.at), 0))
         return sizes
+
+    def _host_values(self) -> list[HostValue]:
+        """What host ops read and write on the device."""
+        segments = [step.segment for step in self._steps if isinstance(step, HostOp)]
+        values = [value for one in segments for value in (*one.operands, *one.results) if value is not None]
+        return [value for value in values if value.region != "weights" and value.dtype != STRING.name]
 
     def _stored(self, dtype: str) -> np.dtype[np.generic]:
         return self._device.words(dtype) or _numpy(dtype)
@@ -97,11 +119,16 @@ class GridProgram(Program):
             if buffer is not None and (raw := _memory(spec, address)).size:
                 self._device.write(buffer, self._sent(raw, spec.dtype))
         rows = (Trace * len(self._launches)).from_address(trace) if trace else None
-        for place, launch in enumerate(self._launches):
+        place = 0
+        for step in self._steps:
             if cancel is not None and cancel.value:
                 self._device.finish()
                 return RLX_CANCELLED
-            self._launch(place, launch, rows)
+            if isinstance(step, HostOp):
+                self._on_host(step)
+            else:
+                self._launch(place, step, rows)
+                place += 1
         for place, (spec, address) in enumerate(zip(self.manifest.outputs, outputs, strict=True)):
             raw = _memory(spec, address)
             buffer = self._buffers.get(("output", place))
@@ -109,6 +136,20 @@ class GridProgram(Program):
                 self._receive(buffer, raw, spec.dtype)
         self._device.finish()
         return RLX_OK
+
+    def _on_host(self, step: HostOp) -> None:
+        """Computes an op here: what it reads comes from the device, and what it writes goes there."""
+        memory = _HostMemory((), (), self._weights, np.empty(0, np.uint8), self.texts)
+        for value in step.segment.operands:
+            if value is not None and value.region != "weights" and value.dtype != STRING.name:
+                array = memory.array(value)
+                if array.size:
+                    self._receive(self._buffers[value.region, value.at], array.reshape(-1).view(np.uint8), value.dtype)
+        step.run(memory)
+        for value in step.segment.results:
+            if value.dtype != STRING.name and (array := memory.array(value)).size:
+                raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+                self._device.write(self._buffers[value.region, value.at], self._sent(raw, value.dtype))
 
     def _launch(self, place: int, launch: DeviceLaunch, rows: Any) -> None:
         buffers = [self._buffers[argument.region, argument.position] for argument in launch.arguments]
@@ -140,14 +181,33 @@ class GridProgram(Program):
         self._device.close()
 
 
+class _HostMemory(Memory):
+    """What a host op works on, as copies of what lies on the device."""
+
+    __slots__ = ("copies",)
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.copies: dict[tuple[str, int, str, tuple[int, ...]], Array] = {}
+
+    def array(self, value: HostValue) -> Array:
+        if value.region == "weights" or value.dtype == STRING.name:
+            return super().array(value)
+        key = (value.region, value.at, value.dtype, value.shape)
+        return self.copies.setdefault(key, np.zeros(value.shape, numpy_of(DTYPES[value.dtype])))
+
+
 def _numpy(dtype: str) -> np.dtype[np.generic]:
-    known = DTYPES[dtype].numpy
-    assert known is not None, "host checks of a bundle refuse such a tensor"
+    """How elements lie here: for what NumPy does not have, as integers of their bits."""
+    known = DTYPES[dtype].bits_held.numpy
+    assert known is not None, "integers are NumPy's"
     return known
 
 
 def _memory(spec: TensorSpec, address: int) -> NDArray[np.uint8]:
-    """The caller's memory of a tensor, as bytes."""
+    """The caller's memory of a tensor, as bytes; none of a text."""
+    if spec.dtype == STRING.name:
+        return np.empty(0, np.uint8)
     size = DTYPES[spec.dtype].itemsize
     for dim in spec.shape:
         assert isinstance(dim, int), "shapes are numbers"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx_base.errors import ArtifactError
+from rlx_runtime.host_ops import HostOp, Memory, steps
 from rlx_runtime.native import CLOCK, PARK, Library, aligned_zeros
 from rlx_runtime.program import Cancel, Program, map_weights
 from rlx_runtime.runners.registry import Runner
@@ -37,9 +38,7 @@ class NativeProgram(Program):
         self._team = team
         self._library = library
         self._weights = weights
-        self._entries = [
-            library.symbol(segment.symbol) for segment in manifest.launch_plan if isinstance(segment, NativeSegment)
-        ]
+        self._steps = steps(manifest.launch_plan, library.symbol)
         self._workspace = aligned_zeros(manifest.workspace_bytes)
         self._barrier = team.barrier()
 
@@ -68,8 +67,11 @@ class NativeProgram(Program):
             )
             for index in range(self.threads)
         ]
-        for entry in self._entries:
-            if status := self._team.run(entry, calls):
+        memory = Memory(inputs, outputs, self._weights, self._workspace, self.texts)
+        for step in self._steps:
+            if isinstance(step, HostOp):
+                step.run(memory)
+            elif status := self._team.run(step, calls):
                 return status
         return 0
 
@@ -80,18 +82,22 @@ class NativeProgram(Program):
 
 
 def check_library(manifest: Manifest) -> None:
-    """Raises E310 unless the bundle's plan is native calls of a library that it holds."""
-    if LIBRARY not in manifest.files:
-        raise ArtifactError("E310", expected=f"a bundle with {LIBRARY}", found=f"target {manifest.target}")
+    """Raises E310 unless the bundle's plan is native calls of a library that it holds, without host ops between."""
+    _check_library_file(manifest)
     for segment in manifest.launch_plan:
         if not isinstance(segment, NativeSegment):
             what = f"host op {segment.op}" if isinstance(segment, HostOpSegment) else "launches on a device"
             raise ArtifactError("E310", expected="a launch plan of native calls", found=what)
 
 
+def _check_library_file(manifest: Manifest) -> None:
+    if LIBRARY not in manifest.files:
+        raise ArtifactError("E310", expected=f"a bundle with {LIBRARY}", found=f"target {manifest.target}")
+
+
 def _check(manifest: Manifest, features: frozenset[str] | None) -> None:
     """The alternative to a check that fails is a SIGILL in the middle of a request."""
-    check_library(manifest)
+    _check_library_file(manifest)
     held = host_features() if features is None else features
     missing = [feature for feature in manifest.cpu_features if feature not in held]
     if not missing:

@@ -56,7 +56,7 @@ class WebGpuDevice:
         self._word = self.allocate(4)
 
     def words(self, dtype: str) -> np.dtype[np.generic] | None:
-        kind = DTYPES[dtype]
+        kind = DTYPES[dtype].bits_held
         if dtype in ("float32", "int32", "uint32"):
             return None
         return np.dtype(np.int32 if kind.kind == "int" else np.uint32)

@@ -80,13 +80,14 @@ class Dialect:
 
     def scalar(self, dtype: DType) -> str:
         """The type of a value."""
-        if dtype.name not in self.types:
+        held = dtype.bits_held
+        if held.name not in self.types:
             raise InternalError("E900", what=f"no code for {dtype}")
-        return self.types[dtype.name]
+        return self.types[held.name]
 
     def memory(self, dtype: DType) -> str:
         """The type of an element in memory."""
-        return self.stored.get(dtype.name) or self.scalar(dtype)
+        return self.stored.get(dtype.bits_held.name) or self.scalar(dtype)
 
     def number(self, value: bool | int | float, dtype: DType) -> str:
         """A constant, exact."""

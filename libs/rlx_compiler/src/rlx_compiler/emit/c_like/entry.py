@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlx_compiler.loops.program import Argument, Program
-from rlx_wire.abi import ENTRY
+from rlx_compiler.loops.program import Argument, Program, Stretch
 
 __all__ = ["entry", "kernel_symbol"]
 
@@ -85,15 +84,19 @@ static void rlx_end(const rlx_call *call, int32_t kernel) {
 
 
 def entry(program: Program) -> str:
-    """The support functions and `rlx_main`."""
+    """The support functions and `rlx_main`; one more function for each stretch of launches after a host op."""
+    return "\n".join([_SUPPORT, *(_function(program, stretch) for stretch in program.stretches)])
+
+
+def _function(program: Program, stretch: Stretch) -> str:
     lines = [
-        _SUPPORT,
-        f'__attribute__((visibility("default"))) int32_t {ENTRY}(const rlx_call *call) {{',
+        f"int32_t {stretch.symbol}(const rlx_call *call);",  # the header declares the first one alone
+        f'__attribute__((visibility("default"))) int32_t {stretch.symbol}(const rlx_call *call) {{',
         "    if (call->size < sizeof(rlx_call) || call->abi_version != RLX_ABI_VERSION) return RLX_BAD_CALL;",
         "    if (call->thread_count != 1 && !call->barrier) return RLX_BAD_CALL;",
     ]
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    for place, launch in enumerate(program.launches):
+    for place, launch in enumerate(program.launches[stretch.first : stretch.end], stretch.first):
         kernel = kernels[launch.kernel]
         leader = "" if kernel.parallel is not None else "if (call->thread_index == 0) "
         texts = ["call->thread_index", "call->thread_count", "call->dims", *map(_address, launch.arguments)]

@@ -29,6 +29,7 @@ class VectorTypes:
             return self.dialect.scalar(dtype)
         if dtype == BOOL or dtype.name == "float16":
             dtype = DTYPES["uint8" if dtype == BOOL else "uint16"]
+        dtype = dtype.bits_held
         name = f"{ {'float': 'f', 'int': 'i', 'uint': 'u'}[dtype.kind] }{dtype.bits}x{padded(lanes)}"
         self._types[name, padded(lanes)] = dtype
         return name

@@ -64,7 +64,7 @@ class CWriter(CValues):
 
     def _loaded(self, element: str, dtype: DType) -> Value:
         """An element of memory as a value."""
-        stored = self.dialect.stored.get(dtype.name)
+        stored = self.dialect.stored.get(dtype.bits_held.name)
         if stored is None or stored == self.dialect.scalar(dtype):
             return Value(element, dtype, 1)
         if dtype == BOOL:
@@ -73,7 +73,7 @@ class CWriter(CValues):
 
     def _kept(self, value: Value, dtype: DType) -> str:
         """A value as an element of memory."""
-        stored = self.dialect.stored.get(dtype.name)
+        stored = self.dialect.stored.get(dtype.bits_held.name)
         if stored is None or stored == self.dialect.scalar(dtype):
             return value.text
         return self.dialect.cast.format(type=stored, value=value.text)

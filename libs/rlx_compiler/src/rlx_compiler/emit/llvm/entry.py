@@ -11,11 +11,10 @@ import ctypes
 from typing import Final
 
 from rlx_compiler.emit.llvm.machine import Machine
-from rlx_compiler.loops.program import Argument, Program
+from rlx_compiler.loops.program import Argument, Program, Stretch
 from rlx_wire.abi import (
     ABI_VERSION,
     CLOCK_MONOTONIC,
-    ENTRY,
     RLX_BAD_CALL,
     RLX_CANCELLED,
     RLX_OK,
@@ -232,11 +231,15 @@ entry:
 
 
 def entry(program: Program, machine: Machine) -> str:
-    """The support functions and `rlx_main`."""
+    """The support functions and `rlx_main`; one more function for each stretch of launches after a host op."""
+    return "\n".join([_support(machine), *(_function(program, machine, stretch) for stretch in program.stretches)])
+
+
+def _function(program: Program, machine: Machine, stretch: Stretch) -> str:
     layout = call_layout(machine.pointer_bytes)
     field = layout.offset
     lines = [
-        f"define dso_local i32 @{ENTRY}(ptr noundef %call) #0 {{",
+        f"define dso_local i32 @{stretch.symbol}(ptr noundef %call) #0 {{",
         "entry:",
         "  %size = load i32, ptr %call, align 8",
         f"  %version.at = getelementptr i8, ptr %call, i64 {field('abi_version')}",
@@ -267,9 +270,10 @@ def entry(program: Program, machine: Machine) -> str:
         for place in range(count):
             lines += [f"  %{region}.{place}.at = getelementptr i8, ptr %{region}, i64 {machine.pointer_bytes * place}"]
             lines += [f"  %{region}.{place} = load ptr, ptr %{region}.{place}.at, align 8"]
-    lines += ["  br label %begin.0", ""]
+    lines += [f"  br label %begin.{stretch.first}", ""]
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    for place, launch in enumerate(program.launches):
+    launches = program.launches[stretch.first : stretch.end]
+    for place, launch in enumerate(launches, stretch.first):
         shared = kernels[launch.kernel].parallel is not None
         lines += [
             f"begin.{place}:",
@@ -295,17 +299,17 @@ def entry(program: Program, machine: Machine) -> str:
             "",
         ]
     lines += [
-        f"begin.{len(program.launches)}:",
+        f"begin.{stretch.end}:",
         f"  ret i32 {RLX_OK}",
         "",
         "bad:",
         f"  ret i32 {RLX_BAD_CALL}",
         "",
     ]
-    if program.launches:
+    if launches:
         lines += ["cancelled:", f"  ret i32 {RLX_CANCELLED}"]
     lines += ["}", ""]
-    return "\n".join([_support(machine), *lines])
+    return "\n".join(lines)
 
 
 def _address(argument: Argument, name: str, lines: list[str]) -> str:

@@ -14,6 +14,7 @@ _SCALARS: Final = {"float16": "half", "float32": "float", "float64": "double", "
 
 
 def _scalar(dtype: DType) -> str:
+    dtype = dtype.bits_held
     if dtype.is_integer:
         return f"i{dtype.bits}"
     if dtype.name not in _SCALARS:

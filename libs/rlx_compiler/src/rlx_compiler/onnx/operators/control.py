@@ -35,17 +35,23 @@ def if_(call: Call) -> Sequence[Value]:
         chosen = branches[0] if bool(condition.known.item()) else branches[1]
         return translate_graph(call.walk, chosen, Scope({}, call.scope), call.opsets)
     captured = [name for name in _free(branches) if call.scope[name] is not None]
-    arguments = {name: value for name in captured if (value := call.scope[name]) is not None and value.data is None}
-    modules = [_region(call, branch, arguments, place) for place, branch in enumerate(branches)]
+    arguments = {name: value for name in captured if (value := call.scope[name]) is not None and _is_argument(value)}
+    regions = [_region(call, branch, arguments, place) for place, branch in enumerate(branches)]
+    modules, counts = [module for module, _ in regions], [count for _, count in regions]
+    if counts[0] != counts[1]:
+        raise Unsupported("its branches give sequences of different lengths", condition.inputs)
     translation = call.translation
     operands = [translation.operand(value) for value in (condition, *arguments.values())]
     node = translation.builder.node(Cond(), *operands, regions=tuple(modules))
     inputs = condition.inputs.union(*(value.inputs for value in arguments.values()))
-    return [Value(result.tensor, result.name, None, inputs) for result in node.results]
+    made = iter([Value(result.tensor, result.name, None, inputs) for result in node.results])
+    return [next(made) if count is None else Value.of_items([next(made) for _ in range(count)]) for count in counts[0]]
 
 
-def _region(call: Call, graph: onnx.GraphProto, arguments: dict[str, Value], place: int) -> Module:
-    """A branch as a module of its own."""
+def _region(
+    call: Call, graph: onnx.GraphProto, arguments: dict[str, Value], place: int
+) -> tuple[Module, list[int | None]]:
+    """A branch as a module of its own, and of which of its results are sequences of how many elements."""
     name = f"{identifier(call.proto.name or call.proto.output[0])}_{('then', 'otherwise')[place]}"
     builder = ModuleBuilder(name)
     translation = Translation(builder)
@@ -55,11 +61,19 @@ def _region(call: Call, graph: onnx.GraphProto, arguments: dict[str, Value], pla
         scope.values[outer] = Value(value.type, made, None, value.inputs)
     walk = Walk(translation, call.walk.functions)
     results = translate_graph(walk, graph, scope, call.opsets)
-    for order, value in enumerate(results):
+    if any(value.empty for value in results):
+        raise Unsupported("one of its branches gives nothing", call[0].inputs)
+    flat = [item for value in results for item in (value.items if value.items is not None else (value,))]
+    for order, value in enumerate(flat):
         # A known value of the graph around has its constant there: here it becomes one of this module.
         here = Value(value.type, None, value.data) if value.data is not None else value
         builder.output(f"output{order}", builder.add(Identity(), translation.operand(here)))
-    return builder.build()
+    return builder.build(), [None if value.items is None else len(value.items) for value in results]
+
+
+def _is_argument(value: Value) -> bool:
+    """Whether a branch is given it as an operand: known values, sequences and nothing are read where they are."""
+    return value.data is None and value.items is None and not value.empty
 
 
 def _free(graphs: Sequence[onnx.GraphProto]) -> list[str]:

@@ -7,6 +7,7 @@ along axis 1, whatever an input says.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from rlx_ir.ops.comparison import Equal, LogicalOr
 from rlx_ir.ops.copying import Where
 from rlx_ir.ops.reshape import Reshape
 
-__all__ = ["along_chosen", "reduced_axes"]
+__all__ = ["along_chosen", "reduced_axes", "several_axes"]
 
 
 def along_chosen(call: Call, axis: Value, rank: int, possible: Sequence[int], make: Callable[[int], Value]) -> Value:
@@ -43,3 +44,16 @@ def reduced_axes(call: Call, axes: Value, keepdims: bool) -> list[int] | None:
         if rest == declared:
             fitting.append(place)
     return fitting or None
+
+
+def several_axes(call: Call, axes: Value, keepdims: bool) -> tuple[int, ...] | None:
+    """Two or more unknown axes, where the declared result leaves no choice."""
+    x, declared, count = call[0], call.declared_shape(), axes.type.shape[0] if axes.rank == 1 else None
+    if declared is None or not isinstance(count, int) or not 2 <= count <= x.rank:
+        return None
+    fitting = []
+    for places in combinations(range(x.rank), count):
+        shape = [1 if i in places else size for i, size in enumerate(x.type.shape) if keepdims or i not in places]
+        if tuple(shape) == declared:
+            fitting.append(places)
+    return fitting[0] if len(fitting) == 1 else None

@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from rlx_base.dtypes import DTYPES, FLOAT32, DType
+from rlx_base.dtypes import DTYPES, FLOAT32, STRING, DType
 from rlx_compiler.onnx.registry import Importer, operator
 from rlx_compiler.onnx.tensors import dtype_of
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
 from rlx_ir.op import Op
 from rlx_ir.ops import activation, arithmetic, comparison, copying, functions, trigonometry
+from rlx_ir.ops.text import StringEqual
 
 __all__ = ["converted"]
 
@@ -40,7 +41,6 @@ _PLAIN: Final[dict[str, Callable[[], Op]]] = {
     "BitwiseOr": comparison.BitwiseOr,
     "BitwiseXor": comparison.BitwiseXor,
     "BitwiseNot": comparison.BitwiseNot,
-    "Identity": copying.Identity,
     "Exp": functions.Exp,
     "Log": functions.Log,
     "Sqrt": functions.Sqrt,
@@ -78,6 +78,18 @@ def _plain(make: Callable[[], Op]) -> Importer:
 _ALIGNED: Final = ("Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Less", "Greater")
 for _name, _make in _PLAIN.items():
     operator(_name, since=7 if _name in _ALIGNED else 1)(_plain(_make))
+
+
+@operator("Identity")
+def identity(call: Call) -> Value:
+    x = call[0]
+    return x if x.items is not None or x.empty else call.apply(copying.Identity(), x)
+
+
+@operator("Equal", since=11)
+def equal(call: Call) -> Value:
+    """Of texts too."""
+    return call.apply(StringEqual() if call[0].type.dtype == STRING else comparison.Equal(), call[0], call[1])
 
 
 @operator("Add", "Sub", "Mul", "Div", since=8)
@@ -175,6 +187,8 @@ def converted(call: Call, x: Value, target: DType) -> Value:
         return call.apply(copying.Identity(), x)
     if x.type.dtype.is_float and target.name in _LARGEST and call.attribute("saturate", 1):
         x = _saturated(call, x, target)
+    if target.name == "float8_e8m0fnu" and x.type.dtype.is_float:
+        return _as_power_of_two(call, x, target)
     if target.is_integer and target.bits < 8 and x.type.dtype.is_float:  # through whole numbers, which wrap
         x = call.cast(x, DTYPES["int32"])
     return call.cast(x, target)
@@ -199,6 +213,31 @@ def _saturated(call: Call, x: Value, target: DType) -> Value:
 @operator("CastLike")
 def cast_like(call: Call) -> Value:
     return converted(call, call[0], call[1].type.dtype)
+
+
+def _as_power_of_two(call: Call, x: Value, target: DType) -> Value:
+    """float8e8m0 holds exponents alone: the power of two above (by default), below or nearest, by the bits of x.
+
+    The sign is lost; 0 is the least power; the largest stands for what is above it, unless `saturate` is 0.
+    """
+    wide = call.cast(x, FLOAT32)
+    magnitude = call.apply(copying.BitCast(DTYPES["int32"]), call.apply(arithmetic.Abs(), wide))
+    more = {"up": 0x7FFFFF, "nearest": 0x400000, "down": 0}[call.attribute("round_mode", "up")]
+    power = call.apply(
+        comparison.ShiftRight(),
+        call.apply(arithmetic.Add(), magnitude, call.like(more, magnitude)),
+        call.like(23, magnitude),
+    )
+    if call.attribute("saturate", 1):
+        power = call.apply(arithmetic.Min(), power, call.like(0xFE, power))
+    finite = call.apply(comparison.Less(), magnitude, call.like(0x7F800000, magnitude))
+    power = call.apply(copying.Where(), finite, power, call.like(0xFF, power))
+    return call.apply(copying.BitCast(target), call.cast(power, DTYPES["uint8"]))
+
+
+@operator("BitCast")
+def bit_cast(call: Call) -> Value:
+    return call.apply(copying.BitCast(dtype_of(int(call.attribute("to")))), call[0])
 
 
 @operator("Where")
@@ -277,14 +316,31 @@ def parametric_relu(call: Call) -> Value:
 
 @operator("Dropout")
 def dropout(call: Call) -> tuple[Value, Value]:
-    """Of inference: nothing is left out, and the mask is true everywhere."""
+    """Of inference: nothing is left out, and the mask is true everywhere. In training with a seed the numbers that
+    decide are those of NumPy's `RandomState`, as in ONNX's reference; without one they would differ in every run."""
     x, training = call[0], call.optional(2)
-    if training is not None:
-        ratio = 0.5 if call.optional(1) is None else float(call.known(1, "the ratio").item())
-        if bool(call.known(2, "the mode").item()) and ratio > 0:
-            raise Unsupported("dropout in training is random")
     kept = call.apply(comparison.Equal(), x, x)
-    return call.apply(copying.Identity(), x), call.apply(comparison.LogicalOr(), kept, call.constant(np.array(True)))
+    everything = call.apply(comparison.LogicalOr(), kept, call.constant(np.array(True)))
+    if training is None or (training.known is not None and not training.known.item()):
+        return call.apply(copying.Identity(), x), everything
+    ratio = call.like(0.5, x) if call.optional(1) is None else call[1]
+    if ratio.known is not None and not ratio.known.item():
+        return call.apply(copying.Identity(), x), everything
+    if call.attribute("seed") is None:
+        raise Unsupported("dropout in training is random, and it has no seed", training.inputs)
+    sizes = [size for size in x.type.shape if isinstance(size, int)]
+    if len(sizes) != x.rank:
+        raise Unsupported("dropout in training over an unknown size")
+    numbers = call.constant(np.random.RandomState(call.attribute("seed")).uniform(0, 1, sizes))
+    wide = call.cast(ratio, DTYPES["float64"])
+    mask = call.apply(comparison.GreaterOrEqual(), numbers, wide)
+    scale = call.apply(arithmetic.Div(), call.like(1, wide), call.apply(arithmetic.Sub(), call.like(1, wide), wide))
+    scaled = call.apply(arithmetic.Mul(), call.cast(x, DTYPES["float64"]), scale)
+    dropped = call.cast(call.apply(copying.Where(), mask, scaled, call.like(0, scaled)), x.type.dtype)
+    return (
+        call.apply(copying.Where(), training, dropped, x),
+        call.apply(comparison.LogicalOr(), call.apply(comparison.LogicalNot(), training), mask),
+    )
 
 
 @operator("Mish")

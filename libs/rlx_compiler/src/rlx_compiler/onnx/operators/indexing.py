@@ -10,10 +10,11 @@ from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Value
 from rlx_ir.ops.arithmetic import Max, Min, Mod, Sub
-from rlx_ir.ops.comparison import Greater, GreaterOrEqual, Less, LogicalAnd
+from rlx_ir.ops.comparison import GreaterOrEqual, Less, LogicalAnd
 from rlx_ir.ops.copying import Where
-from rlx_ir.ops.indexing import Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND
-from rlx_ir.ops.reshape import Expand, Reshape, Unsqueeze
+from rlx_ir.ops.indexing import Gather, GatherElements, GatherND, OneHot
+from rlx_ir.ops.reshape import Expand, Unsqueeze
+from rlx_ir.ops.scattering import ScatterElements, ScatterND
 
 __all__: list[str] = []
 
@@ -61,22 +62,6 @@ def one_hot(call: Call) -> Value:
     return call.apply(Where(), hot, on, off)
 
 
-@operator("Compress")
-def compress(call: Call) -> Value:
-    """How many elements are kept has to be known."""
-    condition = call.known(1, "the condition").reshape(-1)
-    kept = call.constant(np.flatnonzero(condition).astype(np.int64))
-    axis = call.attribute("axis")
-    if axis is None:
-        return call.apply(Gather(0), call.apply(Reshape((-1,)), call[0]), kept)
-    return call.apply(Gather(axis), call[0], kept)
-
-
-@operator("NonZero")
-def non_zero(call: Call) -> Value:
-    return call.constant(np.array(np.nonzero(call.known(0, "the input")), np.int64))
-
-
 @operator("TensorScatter")
 def tensor_scatter(call: Call) -> Value:
     """The updates of each batch written from a place of its own on; `circular` goes on at the front."""
@@ -96,14 +81,3 @@ def tensor_scatter(call: Call) -> Value:
     at = call.apply(Min(), call.apply(Max(), offset, zero), call.constant(np.int64(count - 1)))
     value = call.apply(GatherElements(axis), update, call.apply(Expand(shape), at))
     return call.apply(Where(), hit, value, past)
-
-
-@operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
-def array_features(call: Call) -> Value:
-    return call.apply(Gather(-1), call[0], call.apply(Reshape((-1,)), call[1]))
-
-
-@operator("Binarizer", domain="ai.onnx.ml")
-def binarized(call: Call) -> Value:
-    above = call.apply(Greater(), call[0], call.like(call.attribute("threshold", 0.0), call[0]))
-    return call.cast(above, call[0].type.dtype)

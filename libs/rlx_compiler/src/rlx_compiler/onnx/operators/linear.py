@@ -6,6 +6,7 @@ from rlx_base.dtypes import INT32
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Value
 from rlx_ir.ops.arithmetic import Add, Mul, Sub
+from rlx_ir.ops.determinant import Det
 from rlx_ir.ops.einsum import Einsum
 from rlx_ir.ops.matmul import Gemm, MatMul
 from rlx_ir.ops.permutation import Transpose
@@ -35,6 +36,11 @@ def gemm(call: Call) -> Value:
 @operator("Einsum")
 def einsum(call: Call) -> Value:
     return call.apply(Einsum(call.attribute("equation").replace(" ", "")), *call.operands)
+
+
+@operator("Det")
+def det(call: Call) -> Value:
+    return call.apply(Det(), call[0])
 
 
 def centred(call: Call, x: Value, zero: Value | None, axis: int | None = None) -> Value:

@@ -63,7 +63,11 @@ def split(call: Call) -> tuple[Value, ...]:
 
 @operator("Slice", since=10)
 def cut(call: Call) -> Value:
-    x = call[0]
+    x, declared = call[0], call.declared_shape()
+    if declared is not None and any(value is not None and value.data is None for value in call.operands[1:]):
+        from rlx_compiler.onnx.operators.placing import cut_at_run_time
+
+        return cut_at_run_time(call, declared)
     starts, ends = call.known(1, "starts"), call.known(2, "ends")
     axes = call.known(3, "axes") if call.optional(3) is not None else np.arange(starts.size)
     steps = call.known(4, "steps") if call.optional(4) is not None else np.ones(starts.size, np.int64)
@@ -102,7 +106,11 @@ def tile(call: Call) -> Value:
 @operator("Pad", since=11)
 def pad(call: Call) -> Value:
     """A pad below 0 takes away."""
-    x = call[0]
+    x, declared = call[0], call.declared_shape()
+    if declared is not None and (call[1].data is None or (call.optional(3) is not None and call[3].data is None)):
+        from rlx_compiler.onnx.operators.placing import padded_at_run_time
+
+        return padded_at_run_time(call, declared)
     pads = [int(value) for value in call.known(1, "pads")]
     axes = (
         [int(axis) % x.rank for axis in call.known(3, "axes")] if call.optional(3) is not None else list(range(x.rank))

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from rlx_base.dtypes import BOOL, DTYPES
-from rlx_compiler.onnx.operators.deciding import along_chosen, reduced_axes
+from rlx_compiler.onnx.operators.deciding import along_chosen, reduced_axes, several_axes
 from rlx_compiler.onnx.operators.shapes import sizes_of
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Unsupported, Value
@@ -61,7 +61,12 @@ def _reduce(call: Call, kind: Callable[[tuple[int, ...] | None, bool], Op]) -> V
     if x.data is not None and x.known is None and call.proto.op_type == "ReduceProd":
         return sizes_of(np.array(total(tuple(x.data)), object).reshape((1,) if keepdims else ()))
     given = call.optional(1)
+    if given is not None and given.data is None and given.type.shape == (0,):
+        return _reduced(call, kind, None, keepdims)
     if given is not None and given.data is None:
+        several = several_axes(call, given, keepdims)
+        if several is not None:
+            return _reduced(call, kind, several, keepdims)
         possible = reduced_axes(call, given, keepdims)
         if possible is not None:
             return along_chosen(call, given, x.rank, possible, lambda axis: _reduced(call, kind, (axis,), keepdims))

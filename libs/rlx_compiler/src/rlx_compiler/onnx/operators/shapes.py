@@ -61,9 +61,14 @@ def constant(call: Call) -> Value:
                     raise Unsupported(f"it holds {why}") from None
             case "value_float" | "value_floats":
                 return call.constant(np.array(value, np.float32))
+            case "value_string" | "value_strings":
+                items = [value] if isinstance(value, str) else value
+                texts = np.empty(len(items), object)
+                texts[:] = [item.decode() if isinstance(item, bytes) else item for item in items]
+                return call.constant(texts.reshape(() if attribute.name == "value_string" else (len(items),)))
             case "value_int" | "value_ints":
                 return call.constant(np.array(value, np.int64))
-    raise Unsupported("it holds a sparse tensor or text")
+    raise Unsupported("it holds a sparse tensor")
 
 
 @operator("Shape")
@@ -150,4 +155,9 @@ def range_of(call: Call) -> Value:
         count = max(0, int(np.ceil((numbers[1] - numbers[0]) / numbers[2])))
         dtype = start.known.dtype
         return call.constant((numbers[0] + np.arange(count) * numbers[2]).astype(dtype))
+    declared = call.declared_shape()
+    if declared is not None:
+        from rlx_compiler.onnx.operators.placing import range_at_run_time
+
+        return range_at_run_time(call, declared)
     raise Unsupported("its bounds are not known when the model is imported", start.inputs | limit.inputs | step.inputs)

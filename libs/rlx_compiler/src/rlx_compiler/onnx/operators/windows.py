@@ -8,6 +8,7 @@ from rlx_base.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.operators.quantization import quantized, spread
+from rlx_compiler.onnx.operators.resampling import resized_at_run_time
 from rlx_compiler.onnx.operators.sampling import along_axes, resized_by_weights
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.translation import Call, Value
@@ -15,11 +16,11 @@ from rlx_ir.op import make
 from rlx_ir.ops.arithmetic import Div, Mul
 from rlx_ir.ops.convolution import Conv, Conv2d
 from rlx_ir.ops.grid_sample import GridSample
-from rlx_ir.ops.indexing import ScatterElements
 from rlx_ir.ops.padding import Pad
 from rlx_ir.ops.pooling import AveragePool, GlobalAveragePool, GlobalMaxPool, LpPool, MaxPool, MaxPoolIndices
 from rlx_ir.ops.reshape import Reshape
 from rlx_ir.ops.resize import Resize
+from rlx_ir.ops.scattering import ScatterElements
 from rlx_ir.ops.transposed_convolution import ConvTranspose
 from rlx_ir.ops.window import Padding
 
@@ -173,6 +174,19 @@ def resize(call: Call) -> Value:
     x = call[0]
     at = 2 if call.opset >= 11 else 1
     sized = call.opset >= 11 and call.optional(3) is not None
+    declared, asked = call.declared_shape(), call[3] if sized else call[at]
+    region = call.optional(1) if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize" else None
+    if declared is not None and (asked.known is None or (region is not None and region.known is None)):
+        return resized_at_run_time(
+            call,
+            [axis % x.rank for axis in call.attribute("axes", list(range(x.rank)))],
+            None if sized else asked,
+            asked if sized else None,
+            declared,
+            call.attribute("mode", "nearest"),
+            call.attribute("coordinate_transformation_mode", "half_pixel" if call.opset >= 11 else "asymmetric"),
+            call.attribute("nearest_mode", "round_prefer_floor" if call.opset >= 11 else "floor"),
+        )
     sizes = [int(size) for size in call.known(3, "sizes")] if sized else None
     scales = None if sized else [float(scale) for scale in call.known(at, "scales")]
     mode = call.attribute("mode", "nearest")
@@ -196,6 +210,11 @@ def resize(call: Call) -> Value:
 
 @operator("Upsample", since=7)
 def upsample(call: Call) -> Value:
+    declared = call.declared_shape()
+    if call.opset >= 9 and call[1].known is None and declared is not None:
+        axes = list(range(call[0].rank))
+        kind = call.attribute("mode", "nearest")
+        return resized_at_run_time(call, axes, call[1], None, declared, kind, "asymmetric", "floor")
     scales = (
         tuple(float(scale) for scale in call.known(1, "scales")) if call.opset >= 9 else tuple(call.attribute("scales"))
     )
