@@ -21,7 +21,7 @@ from onnx.backend.test import BackendTest
 
 from tests.conformance.backend import RlxBackend, Run, reason
 
-__all__ = ["EXCLUDED", "PASSING", "SUITES", "Outcome", "run_suite", "test_names"]
+__all__ = ["EXCLUDED", "PASSING", "SUITES", "Outcome", "excluded_tests", "run_suite", "test_names"]
 
 SUITES: Final = {
     "node": "OnnxBackendNodeModelTest",
@@ -67,6 +67,11 @@ def _cases(suite: str) -> dict[str, tuple[Any, Callable[..., Any]]]:
 def test_names(suite: str) -> list[str]:
     """The tests of a suite that are counted."""
     return [name for name in _cases(suite) if not EXCLUDED.match(name)]
+
+
+def excluded_tests() -> list[str]:
+    """The tests that are not counted, by name."""
+    return [name for suite in SUITES for name in _cases(suite) if EXCLUDED.match(name)]
 
 
 test_names.__test__ = False  # type: ignore[attr-defined]

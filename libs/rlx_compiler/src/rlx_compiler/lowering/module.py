@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlx_base.dtypes import STRING, DType
+from rlx_base.dtypes import STRING
 from rlx_compiler.fusion import Group
 from rlx_compiler.loops.interpret import run_kernel
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.prepare import prepare
 from rlx_compiler.loops.program import Argument, HostCall, Launch, PackedArray, Placed, Port, Program
+from rlx_compiler.lowering.host import HostStep, plain_attributes
 from rlx_compiler.lowering.kernels import Lowered, lower_stage
 from rlx_compiler.lowering.packing import pack_array
 from rlx_compiler.lowering.substitute import map_reads
@@ -28,7 +29,7 @@ from rlx_ir.elements import numpy_of
 from rlx_ir.expr import Axis, Read, Tensor
 from rlx_ir.layout import Layout
 from rlx_ir.module import Module, Node
-from rlx_ir.op import attributes_of, operand_names
+from rlx_ir.op import operand_names
 from rlx_ir.schedule import NO_SCHEDULE
 from rlx_ir.types import TensorType
 
@@ -45,19 +46,6 @@ class Step:
     lowered: Lowered
     ops: tuple[str, ...]
     asked: Asked
-
-
-@dataclass(frozen=True, slots=True)
-class HostStep:
-    """A node that the host computes; its operands and results by the names of the values that hold them."""
-
-    node: Node
-    operands: tuple[str | None, ...]
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """What it touches."""
-        return (*(name for name in self.operands if name is not None), *(r.name for r in self.node.results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +291,7 @@ class _Lowering:
                 operands = tuple(None if name is None else placed(name) for name in step.operands)
                 results = tuple(placed(result.name) for result in step.node.results)
                 op = step.node.op
-                calls.append(HostCall(len(launches), op.name, _plain(attributes_of(op)), operands, results))
+                calls.append(HostCall(len(launches), op.name, plain_attributes(op), operands, results))
                 continue
             arguments = [
                 argument(value, packing)
@@ -355,17 +343,6 @@ class _Lowering:
         tensor, layout = self.types[name], self.layouts[name]
         shape = tensor.shape if layout is None else layout.stored_shape(tensor.shape)
         return int(np.prod([size for size in shape if isinstance(size, int)])) * tensor.dtype.itemsize
-
-
-def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes as JSON has them."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return [plain(item) for item in value]
-        return value.name if isinstance(value, DType) else value
-
-    return {name: plain(value) for name, value in attributes.items()}
 
 
 def _own_order(type: TensorType) -> Layout | None:

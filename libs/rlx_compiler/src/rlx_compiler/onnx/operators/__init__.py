@@ -3,6 +3,7 @@
 from rlx_compiler.onnx.operators import (
     boxes,
     control,
+    conversion,
     counted,
     elementwise,
     gradient,
@@ -27,6 +28,7 @@ from rlx_compiler.onnx.operators import (
 __all__ = [
     "boxes",
     "control",
+    "conversion",
     "counted",
     "elementwise",
     "gradient",

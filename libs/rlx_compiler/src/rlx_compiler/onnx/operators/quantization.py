@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlx_base.dtypes import DTYPES, FLOAT32, INT32, DType
-from rlx_compiler.onnx.operators.elementwise import converted
+from rlx_compiler.onnx.operators.conversion import converted
 from rlx_compiler.onnx.operators.linear import centred
 from rlx_compiler.onnx.operators.movement import whole
 from rlx_compiler.onnx.registry import operator
