@@ -48,15 +48,36 @@ def unravelled(flat: Expr, shape: Shape) -> tuple[Expr, ...]:
 
 
 def kept_places(kept: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Of a row of 0 and 1: for p < count the place of the p-th 1, or 0; and how many ones there are in all."""
+    """Of a row of 0 and 1: for p < count the place of the p-th 1, or 0; and how many ones there are in all.
+
+    In blocks of √n, so that n places take n·√n steps: first the block is found in which the p-th 1 is, then its place.
+    """
     (size,) = kept.shape
-    here, other = Axis("column", size), Axis("reduce", size)
-    before = total(select(other < here, kept[other], literal(0, INDEX)), over=(other,))
-    ranks = define("ranks", (here,), before)
-    place = Axis("column", count)
-    mine = apply("and", apply("eq", kept[other], 1), apply("eq", ranks[other], place))
-    places = define("places", (place,), total(select(mine, other, literal(0, INDEX)), over=(other,)))
-    return places, define("found", (), total(kept[other], over=(other,)))
+    assert isinstance(size, int)
+    zero, place = literal(0, INDEX), Axis("column", count)
+    if size == 0:
+        return define("places", (place,), zero), define("found", (), zero)
+    length = math.isqrt(size - 1) + 1
+    block, inside = Axis("row", -(-size // length)), Axis("reduce", length)
+
+    def at(number: Expr, offset: Expr) -> Expr:
+        flat = number * length + offset
+        return select(flat < size, kept[flat], zero)
+
+    sums = define("sums", (block,), total(at(block, inside), over=(inside,)))
+    other = Axis("reduce", block.extent)
+    ends = define("ends", (block,), total(select(other <= block, sums[other], zero), over=(other,)))
+    here = Axis("column", length)
+    earlier = total(select(inside < here, at(block, inside), zero), over=(inside,))
+    ranks = define("ranks", (block, here), earlier)
+    passed = total(select(ends[other] <= place, literal(1, INDEX), zero), over=(other,))
+    mine = clamp(define("block", (place,), passed)[place], 0, -(-size // length) - 1)
+    rank = define("rank", (place,), place - select(mine > 0, ends[clamp(mine - 1, 0, -(-size // length) - 1)], zero))[
+        place
+    ]
+    hit = apply("and", apply("eq", at(mine, inside), 1), apply("eq", ranks[mine, inside], rank))
+    places = define("places", (place,), total(select(hit, mine * length + inside, zero), over=(inside,)))
+    return places, define("found", (), total(sums[other], over=(other,)))
 
 
 @register

@@ -138,13 +138,21 @@ def mod(call: Call) -> Value:
 
 @operator("Pow")
 def power(call: Call) -> Value:
-    """Any exponent's dtype, with the base's dtype as result; integers through float64, which holds what fits."""
+    """Any exponent's dtype, with the base's dtype as result; integers through float64, which holds what fits.
+
+    What is a whole number but for the last places of a power is that number: cut off, 3⁶ could be 728.
+    """
     a, b = call[0], call[1]
     if a.type.dtype.is_float:
         return call.apply(arithmetic.Pow(), a, call.cast(b, a.type.dtype))
     wide = DTYPES["float64"]
     y = call.apply(arithmetic.Pow(), call.cast(a, wide), call.cast(b, wide))
-    return call.cast(call.apply(functions.Round(), y) if b.type.dtype.is_integer else y, a.type.dtype)
+    near = call.apply(functions.Round(), y)
+    if not b.type.dtype.is_integer:
+        apart = call.apply(arithmetic.Abs(), call.apply(arithmetic.Sub(), y, near))
+        most = call.apply(arithmetic.Mul(), call.apply(arithmetic.Abs(), near), call.like(2.0**-48, near))
+        near = call.apply(copying.Where(), call.apply(comparison.LessOrEqual(), apart, most), near, y)
+    return call.cast(near, a.type.dtype)
 
 
 @operator("BitShift")
