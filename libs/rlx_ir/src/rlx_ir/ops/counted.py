@@ -58,16 +58,16 @@ def kept_places(kept: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if size == 0:
         return define("places", (place,), zero), define("found", (), zero)
     length = math.isqrt(size - 1) + 1
-    block, inside = Axis("row", -(-size // length)), Axis("reduce", length)
+    block, inside = Axis("row", -(-size // length)), Axis("within", length)
 
     def at(number: Expr, offset: Expr) -> Expr:
         flat = number * length + offset
         return select(flat < size, kept[flat], zero)
 
     sums = define("sums", (block,), total(at(block, inside), over=(inside,)))
-    other = Axis("reduce", block.extent)
+    other = Axis("earlier", block.extent)
     ends = define("ends", (block,), total(select(other <= block, sums[other], zero), over=(other,)))
-    here = Axis("column", length)
+    here = Axis("inner", length)
     earlier = total(select(inside < here, at(block, inside), zero), over=(inside,))
     ranks = define("ranks", (block, here), earlier)
     passed = total(select(ends[other] <= place, literal(1, INDEX), zero), over=(other,))
