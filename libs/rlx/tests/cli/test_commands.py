@@ -87,6 +87,30 @@ def test_a_model_is_verified_compiled_checked_and_run(model: Path, tmp_path: Pat
     assert np.array_equal(np.load(tmp_path / "results" / "output.npy"), np.maximum(2 * x, 0))
 
 
+SMALL = """\
+@rlx.module
+def small():
+    x = rlx.tensor(shape=[3], dtype="bfloat16")
+    word = rlx.tensor(shape=[1], dtype="string")
+    y = rlx.cast(x, to="float8_e4m3fn")
+    return {"y": y, "loud": rlx.string_concat(word, rlx.text(texts=["!"], shape=[1]))}
+"""
+
+
+def test_texts_and_small_floats_are_read_shown_and_written(model: Path, tmp_path: Path) -> None:
+    model.write_text(SMALL)
+    np.save(tmp_path / "x.npy", np.array([1, -2.5, 449], np.float32).astype("bfloat16"))
+    ran = rlx("infer", "-m", model, "-i", f"x={tmp_path}/x.npy", "-i", "word=hé", "-o", tmp_path / "out", "--json")
+    assert json.loads(ran.stdout)["outputs"] == {
+        "y": {"dtype": "float8_e4m3fn", "shape": [3], "data": [1.0, -2.5, 448.0]},
+        "loud": {"dtype": "string", "shape": [1], "data": ["hé!"]},
+    }
+    assert np.load(tmp_path / "out" / "loud.npy", allow_pickle=False).tolist() == ["hé!"]
+    shown = rlx("infer", "-m", model, "-i", f"x={tmp_path}/x.npy", "-i", "word=a")
+    assert "y: float8_e4m3fn[3] [" in shown.stdout
+    assert "loud: string[1] ['a!']" in shown.stdout
+
+
 def test_a_profile_is_a_chrome_trace(model: Path, tmp_path: Path) -> None:
     answer = rlx("infer", "-m", model, "-i", "1.0", "--profile", tmp_path / "profile.json")
     assert answer.returncode == 0, answer.stderr

@@ -53,14 +53,22 @@ def infer(
         results = _here(Path(model), given, CompileOptions(target=target, dims=sizes_of(dim)), threads, profile)
     else:
         results = _there(model, given, endpoint or "http://127.0.0.1:8000", api_key, target)
+    from rlx_base.dtypes import of_numpy
+    from rlx_ir.elements import widened
+
     if output is not None:
         import numpy as np
 
         output.mkdir(parents=True, exist_ok=True)
         for name, array in results.items():
-            np.save(output / f"{name}.npy", array)
+            # Texts as NumPy's own text array: one of objects would be a pickle.
+            np.save(output / f"{name}.npy", array.astype(str) if array.dtype == object else array)
     answer = {
-        name: {"dtype": str(array.dtype), "shape": list(array.shape), "data": array.ravel().tolist()}
+        name: {
+            "dtype": of_numpy(array.dtype).name,
+            "shape": list(array.shape),
+            "data": widened(array).ravel().tolist(),
+        }
         for name, array in results.items()
     }
     show({"outputs": answer}, as_json, "\n".join(_line(name, array) for name, array in results.items()))
@@ -95,7 +103,10 @@ def _there(model: str, given: list[str], endpoint: str, api_key: str | None, tar
 def _line(name: str, array: NDArray[Any]) -> str:
     import numpy as np
 
-    flat = array.ravel()
+    from rlx_base.dtypes import of_numpy
+    from rlx_ir.elements import widened
+
+    flat = widened(array).ravel()
     shown = np.array2string(flat[:8], precision=4, separator=", ", suppress_small=True)
     more = f" … {flat.size - 8} more" if flat.size > 8 else ""
-    return f"{name}: {array.dtype}{list(array.shape)} {shown}{more}"
+    return f"{name}: {of_numpy(array.dtype)}{list(array.shape)} {shown}{more}"

@@ -1,4 +1,4 @@
-"""Reading `--input name=FILE`: a NumPy file, an image, or a number."""
+"""Reading `--input name=FILE`: a NumPy file, an image, a number, or a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx.cli.terminal import fail
-from rlx_base.dtypes import DTYPES
+from rlx_base.dtypes import DTYPES, STRING
+from rlx_ir.elements import numpy_of
 from rlx_wire.manifest import TensorSpec
 
 __all__ = ["read_inputs"]
@@ -37,12 +38,16 @@ def read_inputs(given: Sequence[str], wanted: Sequence[TensorSpec]) -> dict[str,
 
 def _read(value: str, spec: TensorSpec) -> NDArray[Any]:
     path = Path(value)
-    dtype = DTYPES[spec.dtype].numpy
+    dtype = numpy_of(DTYPES[spec.dtype])
     if path.suffix.lower() in _IMAGES:
         return _image(path, spec)
     if path.suffix == ".npy":
         loaded: NDArray[Any] = np.load(path, allow_pickle=False)
-        return loaded
+        # A .npy file does not tell bfloat16 and its kind from plain bytes.
+        bare = loaded.dtype.kind == "V" and loaded.dtype.itemsize == dtype.itemsize
+        return loaded.view(dtype) if bare else loaded
+    if spec.dtype == STRING.name:
+        return np.full([size if isinstance(size, int) else 1 for size in spec.shape], value, object)
     try:
         number = float(value)
     except ValueError:
@@ -69,4 +74,4 @@ def _image(path: Path, spec: TensorSpec) -> NDArray[Any]:
     pixels = np.asarray(square).reshape(square.height, square.width, -1).transpose(2, 0, 1)[None]
     if spec.dtype == "uint8":
         return np.ascontiguousarray(pixels)
-    return ((pixels.astype(np.float32) - 127.0) / 128.0).astype(DTYPES[spec.dtype].numpy)
+    return ((pixels.astype(np.float32) - 127.0) / 128.0).astype(numpy_of(DTYPES[spec.dtype]))
