@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rlx_compiler.onnx.operators.arithmetic import Numbers
+from rlx_compiler.onnx.operators.deciding import along_chosen
 from rlx_compiler.onnx.operators.movement import block_shape, whole
 from rlx_compiler.onnx.registry import operator
 from rlx_compiler.onnx.tensors import dtype_of
@@ -18,8 +20,13 @@ __all__: list[str] = []
 
 @operator("DFT", since=20)
 def dft(call: Call) -> Value:
-    axis = -2 if call.optional(2) is None else int(call.known(2, "the axis").item())
-    return _transformed(call, axis)
+    given, declared = call.optional(2), call.declared_shape()
+    if given is not None and given.known is None and declared is not None:
+        x = call[0]
+        possible = [axis for axis in range(x.rank - 1) if _op(call, axis).infer(x.type)[0].shape == declared]
+        if possible:
+            return along_chosen(call, given, x.rank, possible, lambda axis: _transformed(call, axis))
+    return _transformed(call, -2 if given is None else int(call.known(2, "the axis").item()))
 
 
 @operator("DFT")
@@ -27,28 +34,37 @@ def dft_along_attribute(call: Call) -> Value:
     return _transformed(call, call.attribute("axis", 1))
 
 
-def _transformed(call: Call, axis: int) -> Value:
+def _op(call: Call, axis: int) -> Dft:
     length = None if call.optional(1) is None else int(call.known(1, "the length").item())
     inverse, onesided = bool(call.attribute("inverse", 0)), bool(call.attribute("onesided", 0))
-    return call.apply(Dft(axis, length, inverse, onesided), call[0])
+    return Dft(axis, length, inverse, onesided)
+
+
+def _transformed(call: Call, axis: int) -> Value:
+    return call.apply(_op(call, axis), call[0])
 
 
 @operator("STFT")
 def stft(call: Call) -> Value:
-    """Frames of the signal, `step` apart, each times the window, transformed."""
-    signal, window = call[0], call.optional(2)
-    step = int(call.known(1, "the step").item())
+    """Frames of the signal, `step` apart, each times the window, transformed. How far apart, a kernel can read; how
+    many there are is then what the model declares."""
+    signal, window, declared = call[0], call.optional(2), call.declared_shape()
     if call.optional(3) is not None:
         length = int(call.known(3, "the frame length").item())
     else:
         assert window is not None
         length = whole(window, 0)
-    count = 1 + (whole(signal, 1) - length) // step
-    places = np.arange(count, dtype=np.int64)[:, None] * step + np.arange(length, dtype=np.int64)[None, :]
+    n = Numbers(call)
+    if call[1].known is None and declared is not None:
+        step, count = n.scalar(call[1]), declared[1]
+    else:
+        known = int(call.known(1, "the step").item())
+        step, count = n.of(known), 1 + (whole(signal, 1) - length) // known
+    places = n.add(n.mul(np.arange(count)[:, None], step), np.arange(length)[None, :])
     batch = block_shape(signal)[0]
     parts = 1 if signal.rank == 2 else whole(signal, 2)
     line = call.apply(Reshape((batch, whole(signal, 1), parts), True), signal)
-    frames = call.apply(Gather(1), line, call.constant(places))
+    frames = call.apply(Gather(1), line, places)
     if window is not None:
         frames = call.apply(Mul(), frames, call.apply(Unsqueeze((1,)), window))
     return call.apply(Dft(2, None, False, bool(call.attribute("onesided", 1))), frames)
