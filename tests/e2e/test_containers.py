@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import time
 import zipfile
@@ -128,6 +129,17 @@ else:
 def test_the_demo_sees_what_the_photos_show_on_both_targets(stack: ComposeStack) -> None:
     results = [demo.classify(stack.client, photo) for photo in PHOTOS]
     assert [result.photo.name for result in results if not result.right] == []
+
+
+def test_the_image_brings_the_dashboard(stack: ComposeStack) -> None:
+    page = httpx.get(stack.url)
+    assert page.status_code == 200
+    scripts = re.findall(r'src="\./(assets/[^"]+\.js)"', page.text)
+    assert scripts, page.text
+    for script in scripts:
+        code = httpx.get(f"{stack.url}/{script}")
+        assert code.status_code == 200
+        assert "javascript" in code.headers["content-type"]
 
 
 def test_containers_are_closed(stack: ComposeStack) -> None:

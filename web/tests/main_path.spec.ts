@@ -138,16 +138,17 @@ test("an input can be typed as JSON, and a wrong one says what is wrong with it"
 test("a compile that fails shows its caret, and the way to the line", async ({ page }) => {
   await page.goto("/#/models");
   await page.getByRole("button", { name: "Upload a model" }).click();
-  await page.getByLabel("Choose files").setInputFiles(model("float8.rlx"));
+  await page.getByLabel("Choose files").setInputFiles(model("high_bandwidth.rlx"));
   await page.getByRole("button", { name: "Upload", exact: true }).click();
   await page.getByLabel("Targets").fill("c");
+  await page.getByLabel("strict memory").check();
   await page.getByRole("button", { name: "Compile", exact: true }).click();
   await expect(page.getByTestId("job-state")).toContainText("failed", { timeout: 60_000 });
-  await expect(page.getByTestId("caret")).toContainText("cannot be compiled to a kernel");
+  await expect(page.getByTestId("caret")).toContainText("memory_affinity mismatch on tensor x");
   await expect(page.getByTestId("caret")).toContainText("|     ^");
   await accessible(page);
   await page.getByRole("link", { name: "Open line 4 of the source" }).click();
-  await expect(page.locator(".source .at")).toContainText('dtype="float8_e4m3fn"');
+  await expect(page.locator(".source .at")).toContainText('{"location": "HBM"}');
 });
 
 test("every page fits a narrow window", async ({ page }) => {

@@ -64,7 +64,7 @@ export function CompileForm({ version }: { version: ModelVersion }) {
           />
         ))}
         <Checkbox
-          label="strict"
+          label="strict memory"
           checked={strict}
           onChange={(event) => setStrict(event.currentTarget.checked)}
           my={8}

@@ -15,9 +15,6 @@ import {
 import { seconds } from "../parts/words";
 import { bound, type Kernel, type Peak } from "./trace";
 
-/** So many of the slowest kernels carry their names. */
-const NAMED = 3;
-
 export default function Roofline(props: {
   kernels: readonly Kernel[];
   peak: Peak;
@@ -28,7 +25,7 @@ export default function Roofline(props: {
   const dark = useComputedColorScheme("light") === "dark";
   const ink = dark ? "#a8b1bc" : "#59636e";
   const kernels = props.kernels.filter((kernel) => kernel.intensity > 0 && kernel.gflops > 0);
-  const named = new Set(kernels.slice(0, NAMED).map((kernel) => kernel.name));
+  const slowest = kernels[0]?.name;
   const ridge = peak.gflops / peak.gbytes_per_s;
   const left = decade(Math.min(ridge, ...kernels.map((kernel) => kernel.intensity)), Math.floor);
   const right = decade(Math.max(ridge, ...kernels.map((kernel) => kernel.intensity)), Math.ceil);
@@ -103,7 +100,7 @@ export default function Roofline(props: {
                     stroke={at ? (dark ? "#e7eaee" : "#1b1f24") : "none"}
                     strokeWidth={2}
                   />
-                  {(at || (!chosen && named.has(payload.name))) && (
+                  {(at || (!chosen && payload.name === slowest)) && (
                     <text
                       x={cx}
                       y={cy - 6 - 20 * Math.sqrt(payload.share)}

@@ -178,7 +178,7 @@ function draw(
   const step = niceStep((view.to - view.from) / Math.max(2, Math.floor(width / 110)));
   for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
     context.fillRect(x(time), AXIS - 5, 1, 5);
-    context.fillText(tick(time, step), x(time) + 3, AXIS / 2);
+    context.fillText(tick(time, step, view.to), x(time) + 3, AXIS / 2);
   }
   const order = new Map(trace.kernels.map((kernel, place) => [kernel.name, place]));
   for (const span of run.spans) {
@@ -210,9 +210,9 @@ function draw(
   context.globalAlpha = 1;
 }
 
-/** A time in microseconds, to as many digits as tell it from its neighbour a step away. */
-function tick(time: number, step: number): string {
-  const [unit, size] = time + step >= 1e6 ? ["s", 1e6] : time + step >= 1e3 ? ["ms", 1e3] : ["µs", 1];
+/** A time in microseconds, in the unit of the last one, to as many digits as tell it from its neighbour a step away. */
+function tick(time: number, step: number, last: number): string {
+  const [unit, size] = last >= 1e6 ? ["s", 1e6] : last >= 1e3 ? ["ms", 1e3] : ["µs", 1];
   return `${(time / size).toFixed(Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)))} ${unit}`;
 }
 

@@ -191,7 +191,8 @@ export function bound(kernel: Kernel, peak: Peak | null): Bound {
     return { name: "compute-bound", roof, ofRoof, advice };
   }
   if (bandwidth > 0.9 && unit < 0.7) {
-    const advice = "It waits for memory: fusing it with a neighbour or a smaller dtype would help.";
+    const source = bandwidth > 1.1 ? "a cache, which is faster than memory" : "memory";
+    const advice = `It waits for ${source}: fusing it with a neighbour or a smaller dtype would help.`;
     return { name: "memory-bound", roof, ofRoof, advice };
   }
   const lag = kernel.balance < 0.7 ? "Threads wait for each other: more, smaller shares would help. " : "";
