@@ -13,7 +13,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models compose lint format wheels generated test compose-test chaos gpu-ops fuzz schemathesis openapi lock \
+.PHONY: help setup models compose lint format wheels generated test compose-test chaos gpu-check gpu-ops fuzz schemathesis openapi lock \
 	demo up bench bench-readme conformance matrix docs web web-test clean
 
 help: ## this list
@@ -68,6 +68,7 @@ lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
 	$(COMPILE) $(LOCK_FLAGS) --group compose --output-file compose.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group web --output-file web.lock
+	$(COMPILE) $(LOCK_FLAGS) --group gpu --no-emit-package numpy --output-file gpu.lock
 
 # ── checks ───────────────────────────────────────────────────────────────────
 
@@ -96,6 +97,13 @@ compose-test: setup models compose ## builds the images, runs docker-compose.yml
 
 chaos: setup ## kills workers, services and Redis under load, for some minutes
 	$(RUN) pytest -m chaos --timeout=900
+
+gpu-check: setup build/gpu/.installed ## where there is an NVIDIA GPU: every op on it, then timings beside cuBLAS
+	PYTHONPATH=build/gpu $(RUN) benchmarks.gpu_check
+
+build/gpu/.installed: gpu.lock | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/gpu -r gpu.lock
+	@touch $@
 
 gpu-ops: setup ## every op on every GPU target that runs here, or that a tool accepts
 	$(RUN) pytest -n $(WORKERS) -m gpu_ops --timeout=0 libs/rlx_compiler/tests

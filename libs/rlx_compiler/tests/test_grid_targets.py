@@ -31,6 +31,18 @@ def test_some_ops_equal_the_interpreter(target: str) -> None:
     check([case for op in KINDS for case in drawn(op, 3)], target)
 
 
+def test_metal_s_source_gives_the_interpreter_s_results_where_it_is_emulated() -> None:
+    require("metal")
+    check([case for op in ("matmul", "softmax", "cast") for case in drawn(op, 2)], "metal")
+
+
+@pytest.mark.gpu_ops
+@pytest.mark.parametrize("op", covered_ops())
+def test_every_op_equals_the_interpreter_where_metal_is_emulated(op: str) -> None:
+    require("metal")
+    check(drawn(op, 5), "metal")
+
+
 @pytest.mark.gpu_ops
 @pytest.mark.parametrize("target", RUNNING)
 @pytest.mark.parametrize("op", covered_ops())

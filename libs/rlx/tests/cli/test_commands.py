@@ -30,6 +30,16 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
+def test_verify_tells_the_pair_of_ops_that_breaks_coherence(tmp_path: Path) -> None:
+    path = tmp_path / "net.rlx"
+    far = 'memory_affinity={"location": "HBM", "coherence": "none"}'
+    path.write_text(MODEL.replace("rlx.relu(x * 2.0)", f"rlx.exp(rlx.relu(x, {far}), location='DDR')"))
+    done = rlx("verify", path, "--check", "memory_coherence")
+    assert done.returncode == 1
+    assert "exp reads" in done.stderr
+    assert "which relu wrote on the device" in done.stderr
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "net.rlx"

@@ -223,6 +223,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "IR verification failed: memory_affinity mismatch on tensor {name}",
         "it is declared in {declared}, the target has {known}; --fallback-to-ddr uses that with a warning",
     ),
+    (
+        "E123",
+        422,
+        "IR verification failed: {reader} reads {value!r} on the {there}, which {writer} wrote on the {here}",
+        "give the value a coherence of MESI, MOESI or host, or bring it over by rlx.identity(…, memory_affinity=…)",
+    ),
     # --- E2xx: compilation and targets
     ("E201", 422, "unknown target {name!r}{hint}", "targets: {known}"),
     ("E202", 422, "target {target} has no CPU {cpu!r}{hint}", "its CPUs: {known}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,13 @@ import typer
 from rlx.cli.terminal import Json, show
 
 __all__ = ["register", "verify"]
+
+
+class Check(StrEnum):
+    """What `--check` proves: that the program is well-formed, or that no value is read where it need not be seen."""
+
+    structure = "structure"
+    memory_coherence = "memory_coherence"
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +29,7 @@ def verify(
         Path | None, typer.Argument(help="A .rlx or .rlxz file, or the folder of a bundle.", exists=True)
     ] = None,
     ir: Annotated[Path | None, typer.Option("--ir", help="The same, by name.", exists=True)] = None,
+    check: Annotated[Check, typer.Option("--check", help="What to prove of a model.")] = Check.structure,
     as_json: Json = False,
 ) -> None:
     """Check a model (text, types, shapes, schedules, weights) or a bundle (every digest, ABI, CPU features).
@@ -30,8 +39,20 @@ def verify(
     path = model or ir
     if path is None:
         raise typer.BadParameter("give a .rlx file, a .rlxz file or the folder of a bundle", param_hint="MODEL")
-    answer, text = _bundle(path) if path.is_dir() else _model(path)
+    if check is Check.memory_coherence:
+        answer, text = _coherence(path)
+    else:
+        answer, text = _bundle(path) if path.is_dir() else _model(path)
     show(answer, as_json, text)
+
+
+def _coherence(path: Path) -> tuple[dict[str, Any], str]:
+    from rlx_compiler.source import load_module
+    from rlx_ir.coherence import check_coherence
+
+    reads = check_coherence(load_module(path))
+    text = f"{path}: each of {reads} reads is on the device where the value was written, or behind a transfer or sync"
+    return {"model": str(path), "check": "memory_coherence", "reads": reads}, text
 
 
 def _bundle(path: Path) -> tuple[dict[str, Any], str]:
