@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from libs.rlx_compiler.tests.grids import computed_by
 from libs.rlx_compiler.tests.harness import LOOSER, described, drawn, merged
 from rlx_base.errors import ArtifactError, RlxError
 from rlx_base.tolerance import Tolerance, mismatch
@@ -57,11 +58,13 @@ def families() -> Mapping[str, Sequence[str]]:
 
 
 def ops_cell(family: str, target: str, ops: Iterable[str], count: int, small: int | None = None) -> Cell:
-    """`count` generated cases of each op, compared with the interpreter's references.
+    """`count` generated cases of each op, compared with the interpreter's references; without those of a dtype that the
+    device does not have.
 
     `small` leaves out cases that touch more elements than that, for what is simulated gate by gate.
     """
-    batches = {op: [case for case in drawn(op, count) if small is None or _elements(case) <= small] for op in ops}
+    cases = {op: computed_by(target, drawn(op, count)) for op in ops}
+    batches = {op: [one for one in given if small is None or _elements(one) <= small] for op, given in cases.items()}
     every = [case for batch in batches.values() for case in batch]
     runs = runs_here(target)
     whole = _outcome(every, target, runs)

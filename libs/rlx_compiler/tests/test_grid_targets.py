@@ -25,15 +25,10 @@ KINDS = ("conv2d", "matmul", "softmax", "max_pool", "cast", "reduce_sum", "top_k
 ACCEPTED = ("cuda", "rocm", "metal")
 
 
-@pytest.mark.parametrize("target", RUNNING)
-def test_some_ops_equal_the_interpreter(target: str) -> None:
-    require(target)
-    check([case for op in KINDS for case in drawn(op, 3)], target)
-
-
-def test_metal_s_source_gives_the_interpreter_s_results_where_it_is_emulated() -> None:
-    require("metal")
-    check([case for op in ("matmul", "softmax", "cast") for case in drawn(op, 2)], "metal")
+def test_some_ops_on_a_cpu_behind_opencl_equal_the_interpreter() -> None:
+    """With vectors, which no other GPU target has; for those there is the matrix."""
+    require("opencl")
+    check([case for op in KINDS for case in drawn(op, 3)], "opencl:x86-64-v3")
 
 
 @pytest.mark.gpu_ops
@@ -49,13 +44,6 @@ def test_every_op_equals_the_interpreter_where_metal_is_emulated(op: str) -> Non
 def test_every_op_equals_the_interpreter(op: str, target: str) -> None:
     require(target)
     check(drawn(op, 30), target)
-
-
-@pytest.mark.parametrize("target", ACCEPTED)
-def test_some_ops_are_accepted_by_the_target_s_tools(target: str, tmp_path: Path) -> None:
-    cases = computed_by(target, [case for op in KINDS for case in drawn(op, 2)])
-    result = compile_module(merged(cases), CompileOptions(target), tmp_path / "bundle")
-    assert result.report["functions"] >= 10
 
 
 @pytest.mark.gpu_ops
