@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rlx_base.errors import CompileError
-from rlx_compiler.fusion import Group, groups_of
+from rlx_compiler.fusion import Group, fuse, groups_of
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.program import Program
 from rlx_compiler.lowering.module import lower_module
@@ -83,7 +83,8 @@ def lower(
     warnings = check_memory(module, spec, strict=options.strict)
     optimised = optimise(module, options, after_each)
     _check_types(optimised)
-    groups: list[Group] = groups_of(optimised, spec, fuse=options.opt_level >= _FUSED_FROM)
+    fused = options.opt_level >= _FUSED_FROM
+    groups: list[Group] = fuse(optimised, spec) if fused else groups_of(optimised, spec, fuse=False)
     lowered = lower_module(optimised, groups, spec, EFFORTS[options.opt_level])
     report = report_of(optimised, groups, lowered, spec, options, LEVELS[options.opt_level], warnings)
     return Compiled(lowered.program, report, tuple(warnings), lowered.nests)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlx_compiler.fusion import Group
+from rlx_compiler.lowering.kernels import Part
 from rlx_compiler.lowering.module import LoweredModule, Step
 from rlx_compiler.options import CompileOptions
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked
@@ -65,8 +66,13 @@ def _kernel(step: Step, function: str) -> Mapping[str, Any]:
         "schedule": _chosen(lowered.plan),
         "asked": _asked(step.asked),
         "reasons": list(lowered.reasons),
+        **({"stages": [_part(part) for part in lowered.parts]} if lowered.parts else {}),
         **({} if lowered.kernel.grid is None else {"grid": asdict(lowered.kernel.grid)}),
     }
+
+
+def _part(part: Part) -> Mapping[str, Any]:
+    return {"name": part.name, "schedule": _chosen(part.plan), "reasons": list(part.reasons)}
 
 
 def _chosen(plan: Plan | GridPlan) -> Mapping[str, Any]:

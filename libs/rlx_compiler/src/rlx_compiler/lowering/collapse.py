@@ -7,7 +7,7 @@ nothing else in the body depends on them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlx_compiler.lowering.storage import Stage
 from rlx_compiler.lowering.substitute import map_reads, reads, rebuild, reduces
@@ -94,10 +94,10 @@ def _merge(stage: Stage, pair: _Pair) -> Stage:
 
     body = _merge_summed(map_reads(stage.body, change), pair)
     if pair.outer not in stage.axes:
-        return Stage(stage.output, stage.axes, stage.indices, body)
+        return replace(stage, body=body)
     place = stage.axes.index(pair.outer)
     axes = (*stage.axes[:place], merged, *stage.axes[place + 2 :])
-    return Stage(flat(stage.output, place), axes, axes, body)
+    return Stage(flat(stage.output, place), axes, axes, body, stage.outer)
 
 
 def _merge_summed(expr: Expr, pair: _Pair) -> Expr:

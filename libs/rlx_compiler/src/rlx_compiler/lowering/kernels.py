@@ -25,12 +25,24 @@ from rlx_ir import expr as ir
 from rlx_ir.expr import Tensor
 from rlx_ir.layout import Layout
 
-__all__ = ["Lowered", "lower_stage"]
+__all__ = ["Lowered", "Part", "elements", "flops", "lower_stage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stage of a kernel that computes several: how, and why."""
+
+    name: str
+    plan: Plan
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel with, for each parameter, the value it stands for and the packing it wants; and its cost."""
+    """A kernel with, for each parameter, the value it stands for and the packing it wants; and its cost.
+
+    `parts` are the stages of a kernel that has more than one; `plan` is then the last one's.
+    """
 
     kernel: Kernel
     values: tuple[str, ...]
@@ -39,6 +51,7 @@ class Lowered:
     reasons: tuple[str, ...]
     flops: int
     bytes: int
+    parts: tuple[Part, ...] = ()
 
 
 def lower_stage(
@@ -100,12 +113,13 @@ def _finished(
         tuple(packings.get(tensor.name) for tensor in tensors),
         plan,
         reasons,
-        _flops(stage),
-        sum(_elements(t.shape) * t.dtype.itemsize for t in {t.name: t for t in tensors}.values()),
+        flops(stage),
+        sum(elements(t.shape) * t.dtype.itemsize for t in {t.name: t for t in tensors}.values()),
     )
 
 
-def _elements(shape: tuple[object, ...]) -> int:
+def elements(shape: tuple[object, ...]) -> int:
+    """How many elements a known shape has."""
     count = 1
     for size in shape:
         assert isinstance(size, int)
@@ -113,13 +127,13 @@ def _elements(shape: tuple[object, ...]) -> int:
     return count
 
 
-def _flops(stage: Stage) -> int:
+def flops(stage: Stage) -> int:
     """Scalar operations on values (not on indices): each as often as its loops run."""
 
     def count(expr: ir.Expr) -> int:
         match expr:
             case ir.Reduce(_, axes, body):
-                return (count(body) + 1) * _elements(tuple(axis.extent for axis in axes))
+                return (count(body) + 1) * elements(tuple(axis.extent for axis in axes))
             case ir.Apply("select", (_, then, otherwise)):
                 return count(then) + count(otherwise)
             case ir.Apply(_, arguments) if expr.dtype.is_float or arguments[0].dtype.is_float:
@@ -128,4 +142,4 @@ def _flops(stage: Stage) -> int:
                 return 0
         return sum(count(child) for child in ir.children(expr))
 
-    return _elements(tuple(axis.extent for axis in stage.axes)) * count(stage.body)
+    return elements(tuple(axis.extent for axis in stage.axes)) * count(stage.body)

@@ -16,9 +16,10 @@ from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.prepare import prepare
 from rlx_compiler.loops.program import Argument, HostCall, Launch, PackedArray, Placed, Port, Program
 from rlx_compiler.lowering.host import HostStep, plain_attributes
+from rlx_compiler.lowering.blocks import Blocks, lower_blocks
 from rlx_compiler.lowering.kernels import Lowered, lower_stage
 from rlx_compiler.lowering.packing import pack_array
-from rlx_compiler.lowering.substitute import map_reads
+from rlx_compiler.lowering.substitute import map_reads, reads
 from rlx_compiler.lowering.views import viewed
 from rlx_compiler.memory_plan import Life, aligned, place_values
 from rlx_compiler.schedule.asked import NOTHING_ASKED, Asked, asked_of
@@ -132,7 +133,7 @@ class _Lowering:
         for stage in group.stages:
             assert stage.body is not None
             stages.append(replace(stage, body=map_reads(stage.body, moved)))
-        return Group(group.nodes, stages, group.choices)
+        return replace(group, stages=stages)
 
     def _copy(self, source: str, target: str) -> None:
         """A kernel that only changes the order in memory."""
@@ -195,6 +196,9 @@ class _Lowering:
             operands = self.module.operand_types(scheduled)
             asked = asked_of(scheduled.op, operands, [r.tensor for r in scheduled.results], scheduled.schedule)
         values = {result.name for node in group.nodes for result in node.results}
+        if group.blocks is not None:
+            self._lower_blocks(group, group.blocks, names)
+            return
         for place, stage in enumerate(group.stages):
             last = stage.name in values
             if not last:
@@ -210,6 +214,18 @@ class _Lowering:
             self._lower(stage, f"{group.name}{own}", stage.name, ops, names, asked)
             names.setdefault(stage.name, _unique(stage.name, names))
 
+    def _lower_blocks(self, group: Group, blocks: Blocks, names: dict[str, str]) -> None:
+        """All stages as one kernel; values between them have no memory but the kernel's own."""
+        given = {result.name: node.op.name for node in group.nodes for result in node.results}
+        for stage in group.stages[:-1]:
+            names[stage.name] = _unique(given.get(stage.name, stage.name.rpartition(".")[2]), names)
+        names[group.stages[-1].name] = _unique("output", names)
+        read = {one.tensor.name for stage in group.stages if stage.body is not None for one in reads(stage.body)}
+        params = {value: name for value, name in names.items() if value in read or value == group.stages[-1].name}
+        lowered = lower_blocks(group.stages, blocks, group.name, self.layouts, params, self.spec, self.effort)
+        ops = tuple(node.op.name for node in group.nodes)
+        self.order.append(Step(group.stages[-1].name, lowered, ops, NOTHING_ASKED))
+
     def _param_names(self, group: Group) -> dict[str, str]:
         """Parameters are called what the first op that reads them calls them."""
         names: dict[str, str] = {}
@@ -220,6 +236,13 @@ class _Lowering:
         for value, stored in self.stored.items():
             if value in names:
                 names[stored] = names[value]
+        inside = {stage.name for stage in group.stages}
+        for stage in group.stages:
+            for read in [] if stage.body is None else reads(stage.body):
+                # What is read through a move is no operand. It has a name that every such kernel gives it, since
+                # equal kernels are one function.
+                if read.tensor.name not in inside:
+                    names.setdefault(read.tensor.name, _unique("source", names))
         return names
 
     def _lower(

@@ -24,7 +24,9 @@ from rlx_compiler.lowering.values import LANE, Values, splat, stored
 from rlx_compiler.schedule.plan import Loop, Plan
 from rlx_ir.expr import Reduce, Tensor
 
-__all__ = ["build_kernel"]
+__all__ = ["Nest", "build_kernel"]
+
+_NOTHING_AROUND = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,24 @@ class _Domain:
 
 def build_kernel(stage: Stage, plan: Plan, name: str, buffers: Mapping[Tensor, Buffer]) -> Kernel:
     """The kernel. `buffers` gives the parameters in order, the output last. Raises NotVectorisable."""
-    return Kernel(name, tuple(dict.fromkeys(buffers.values())), _Nest(stage, plan, buffers).body())
+    return Kernel(name, tuple(dict.fromkeys(buffers.values())), Nest(stage, plan, buffers).body())
 
 
-class _Nest:
-    def __init__(self, stage: Stage, plan: Plan, buffers: Mapping[Tensor, Buffer]) -> None:
-        self._stage, self._plan, self._buffers = stage, plan, buffers
+class Nest:
+    """The loops of one stage. `scope` is what holds around them, `names` counts the names that are taken there."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        plan: Plan,
+        buffers: Mapping[Tensor, Buffer],
+        scope: Scope = _NOTHING_AROUND,
+        names: dict[str, int] | None = None,
+    ) -> None:
+        self._stage, self._plan, self._buffers, self._scope = stage, plan, buffers, scope
         self._axes = {axis.name: axis for axis in stage.axes}
         self._reduces = reduces(stage.body)
-        self._count: dict[str, int] = {buffer.name: 1 for buffer in buffers.values()}
+        self._count: dict[str, int] = {buffer.name: 1 for buffer in buffers.values()} if names is None else names
         summed = {axis.name: axis for reduce in self._reduces for axis in reduce.axes}
         self._lane_axis = self._axes.get(plan.vector or "")
         self._summed_lanes = summed.get(plan.vector or "") if self._lane_axis is None else None
@@ -96,11 +107,20 @@ class _Nest:
 
     # --- loops over the result
 
+    def statements(self) -> list[Stmt]:
+        """The loops inside of a kernel that shares its work already."""
+        assert not self._parallel
+        if any(self._size(name) == 0 for name in self._axes):
+            return []
+        domains = {name: _Domain(build.index(0), self._size(name)) for name in self._axes}
+        return self._nest(0, self._narrowed(domains), self._scope)
+
     def body(self) -> Body:
+        """The whole body of a kernel, with the loop that a team shares."""
         if any(self._size(name) == 0 for name in self._axes):
             return ()
         domains = {name: _Domain(build.index(0), self._size(name)) for name in self._axes}
-        scope = Scope()
+        scope = self._scope
         counts = {loop: -(-self._size(loop.axis) // loop.size) for loop in self._parallel}
         shared = [loop for loop in self._parallel if counts[loop] > 1]
         if not shared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def with_packings(stage: Stage, packings: Sequence[Packing]) -> Stage:
         number, inside = apply("floor_div", blocked, packing.block), apply("mod", blocked, packing.block)
         return Read(packed_tensor(packing), (number, *between, inside))
 
-    return Stage(stage.output, stage.axes, stage.indices, map_reads(stage.body, change)) if by_tensor else stage
+    return replace(stage, body=map_reads(stage.body, change)) if by_tensor else stage
 
 
 def pack_array(elements: NDArray[Any], packing: Packing | None) -> NDArray[np.generic]:

@@ -36,12 +36,14 @@ class Stage:
     """`output[indices] = body` for all `axes`: one loop nest to be. Tensors are as they are stored.
 
     Axes are in the order of the output's stored dimensions. An axis keeps the name by which a schedule calls it.
+    `outer` are axes of loops around the nest, which indices may use.
     """
 
     output: Tensor
     axes: tuple[Axis, ...]
     indices: tuple[Expr, ...]
     body: Expr
+    outer: tuple[Axis, ...] = ()
 
 
 def stored_tensor(tensor: Tensor, layout: Layout | None) -> Tensor:

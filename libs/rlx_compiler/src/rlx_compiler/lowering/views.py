@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from rlx_ir.expr import Apply, Axis, Expr, Literal, Read, Tensor
 from rlx_ir.layout import Layout
 from rlx_ir.scalar import SCALARS
 
-__all__ = ["viewed"]
+__all__ = ["offsets", "viewed"]
 
 _MOST_TRIED: Final = 1 << 22  # elements; a larger reshape is a copy
 
@@ -34,18 +34,25 @@ def viewed(defined: Tensor, layouts: Mapping[str, Layout | None]) -> str | None:
         return None
     if read.tensor.shape == stage.output.shape and read.indices == stage.indices:
         return read.tensor.name
-    if np.prod(counts) > _MOST_TRIED:
+    places = offsets(read, stage.axes)
+    expected = np.arange(int(np.prod(counts)), dtype=np.int64)
+    return read.tensor.name if places is not None and np.array_equal(places.reshape(-1), expected) else None
+
+
+def offsets(read: Read, axes: Sequence[Axis]) -> NDArray[np.int64] | None:
+    """Where in the tensor's memory, in elements, each place of the axes reads; None where that depends on data, or
+    there are too many."""
+    counts = [axis.extent for axis in axes if isinstance(axis.extent, int)]
+    if len(counts) != len(axes) or np.prod(counts) > _MOST_TRIED:
         return None
-    grids = dict(zip(stage.axes, np.indices(counts, np.int64, sparse=True), strict=True))
+    grids = dict(zip(axes, np.indices(counts, np.int64, sparse=True), strict=True))
     offset: NDArray[np.int64] = np.zeros((), np.int64)
-    for index, size in zip(read.indices, source, strict=True):
+    for index, size in zip(read.indices, read.tensor.shape, strict=True):
         place = _evaluate(index, grids)
-        if place is None:
+        if place is None or not isinstance(size, int):
             return None
         offset = offset * size + place
-    expected = np.arange(int(np.prod(counts)), dtype=np.int64)
-    whole = np.broadcast_to(offset, counts).reshape(-1)
-    return read.tensor.name if np.array_equal(whole, expected) else None
+    return np.broadcast_to(offset, counts)
 
 
 def _evaluate(expr: Expr, grids: Mapping[Axis, NDArray[np.int64]]) -> NDArray[np.int64] | None:

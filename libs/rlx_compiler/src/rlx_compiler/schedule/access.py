@@ -46,7 +46,7 @@ def accesses(stage: Stage) -> list[Access]:
     """Every read of the stage, and its store last."""
     axes = stage_axes(stage)
     scope = Scope()
-    for axis in axes.values():
+    for axis in (*axes.values(), *stage.outer):
         assert isinstance(axis.extent, int)
         scope = scope.bind(axis, Var(axis.name)).variable(axis.name, 0, max(axis.extent - 1, 0))
     summed = {read for reduce in reduces(stage.body) for read in reads(reduce.body)}

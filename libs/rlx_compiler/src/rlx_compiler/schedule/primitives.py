@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rlx_compiler.schedule.plan import Loop, Packing, Plan
 
-__all__ = ["in_registers", "pack", "parallel", "reorder", "split", "stage", "unroll", "vectorise"]
+__all__ = ["in_registers", "pack", "parallel", "reorder", "serial", "split", "stage", "unroll", "vectorise"]
 
 
 def split(plan: Plan, axis: str, size: int) -> Plan:
@@ -47,6 +47,12 @@ def parallel(plan: Plan, axes: Sequence[str]) -> Plan:
             rest.remove(loop)
             shared.append(replace(loop, kind="parallel"))
     return replace(plan, loops=(*shared, *rest))
+
+
+def serial(plan: Plan) -> Plan:
+    """All loops in order, for a nest inside of a kernel that shares its work already."""
+    loops = tuple(replace(loop, kind="serial") if loop.kind == "parallel" else loop for loop in plan.loops)
+    return replace(plan, loops=loops)
 
 
 def unroll(plan: Plan, axis: str, count: int) -> Plan:

@@ -132,7 +132,8 @@ class LayerNorm(Op):
         mean = define("mean", rest, mean_of(element, over))
         distance = element - mean[rest]
         variance = define("variance", rest, mean_of(distance * distance, over))
-        y = (cast(x[axes], wide) - mean[rest]) / apply("sqrt", variance[rest] + self.eps)
+        # One division for all of a row. The root of a number is never subnormal, so its inverse is finite or 1 ÷ 0.
+        y = (cast(x[axes], wide) - mean[rest]) * (1.0 / apply("sqrt", variance[rest] + self.eps))
         if scale is not None:
             y = y * cast(read_broadcast(scale, axes), wide)
         if bias is not None:

@@ -59,7 +59,8 @@ class Softmax(_Softmax):
         axis = position(self.name, self.axis, x.rank)
         _, powers, sums = softmax_stages(x, axis)
         axes = result_axes(x.shape)
-        y = powers[axes] / sums[axes[:axis] + axes[axis + 1 :]]
+        # One division for all of a row: the sum is at least 1.
+        y = powers[axes] * (1.0 / sums[axes[:axis] + axes[axis + 1 :]])
         return (define("output", axes, cast(y, x.dtype)),)
 
     def reference(self, x: Array) -> tuple[Array, ...]:

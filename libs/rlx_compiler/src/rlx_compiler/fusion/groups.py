@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rlx_compiler.lowering.blocks import Blocks
 from rlx_compiler.lowering.expressions import is_epilogue_of, node_stages
 from rlx_compiler.lowering.substitute import count_nodes, depth, inline, reduces
 from rlx_compiler.targets.spec import MemorySpace, TargetSpec
@@ -17,7 +18,7 @@ from rlx_ir.expr import Tensor
 from rlx_ir.module import Module, Node
 from rlx_ir.op import runs_on_host
 
-__all__ = ["FusionChoice", "Group", "groups_of"]
+__all__ = ["FusionChoice", "Group", "groups_of", "worth"]
 
 _LARGEST_BODY = 400  # nodes of an expression: the code it makes grows with it
 _DEEPEST_BODY = 64  # so do the live values, and the recursion of everything that walks it
@@ -40,12 +41,13 @@ class FusionChoice:
 class Group:
     """Nodes that become one step of the plan: their stages in order, the last of which gives `value`s of the module.
 
-    A node that the host computes is a group of its own, without stages.
+    With `blocks` the stages are one kernel. A node that the host computes is a group of its own, without stages.
     """
 
     nodes: list[Node]
     stages: list[Tensor]
     choices: list[FusionChoice] = field(default_factory=list)
+    blocks: Blocks | None = None
 
     @property
     def name(self) -> str:
@@ -94,7 +96,7 @@ def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mappi
         body = inline(reader.body, last)
         if count_nodes(body) > _LARGEST_BODY or depth(body) > _DEEPEST_BODY:
             continue
-        pays, reason = _worth(module, name, spec)
+        pays, reason = worth(module, name, spec)
         group.choices.append(FusionChoice(name, node.name, pays, reason))
         if pays:
             fused = Tensor(reader.name, reader.shape, reader.dtype, reader.axes, body)
@@ -108,7 +110,7 @@ def _has_sums(tensor: Tensor) -> bool:
     return tensor.body is not None and bool(reduces(tensor.body))
 
 
-def _worth(module: Module, name: str, spec: TargetSpec) -> tuple[bool, str]:
+def worth(module: Module, name: str, spec: TargetSpec) -> tuple[bool, str]:
     """Whether not storing a value pays: bytes saved ÷ bandwidth + latency, against what coherence costs."""
     type = module.tensor(name)
     size = type.dtype.itemsize
