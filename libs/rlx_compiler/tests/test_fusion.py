@@ -67,9 +67,18 @@ def test_a_value_that_others_read_is_stored() -> None:
     body = """
 c = rlx.conv2d(x, w)
 r = rlx.relu(c)
+return {"sum": rlx.reduce_sum(r), "most": rlx.reduce_max(c)}
+"""
+    assert kernels(module(body)) == ["conv2d", "relu", "reduce_sum", "reduce_max"]
+
+
+def test_a_value_that_one_kernel_reads_twice_is_not_stored() -> None:
+    body = """
+c = rlx.conv2d(x, w)
+r = rlx.relu(c)
 return rlx.reduce_sum(rlx.mul(r, c))
 """
-    assert kernels(module(body)) == ["conv2d", "relu+mul", "reduce_sum"]
+    assert kernels(module(body)) == ["conv2d+relu+mul", "reduce_sum"]
 
 
 def test_an_output_is_stored() -> None:

@@ -78,7 +78,7 @@ class _Sharing:
             choices.append(FusionChoice(name, group.stages[-1].name, pays, f"{reason}; some rows at a time"))
             if pays:
                 nodes, stages, choices = [*producer.nodes, *nodes], longer, [*producer.choices, *choices]
-        blocks = self._blocks(stages) if len(stages) > 1 else None
+        blocks = self._blocks(stages) if len(stages) > 1 and any(map(_has_sums, stages)) else None
         return Group(nodes, stages, choices, blocks)
 
     def _may_share(self, group: Group) -> bool:

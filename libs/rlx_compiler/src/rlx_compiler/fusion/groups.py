@@ -7,7 +7,8 @@ against what keeping the fused parts coherent costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from rlx_compiler.lowering.blocks import Blocks
@@ -78,32 +79,51 @@ def groups_of(module: Module, spec: TargetSpec, *, fuse: bool) -> list[Group]:
 
 
 def _take_producers(module: Module, spec: TargetSpec, group: Group, owner: Mapping[str, Group]) -> None:
-    """Move into the group every producer that it alone reads, place by place; at most one that has reductions."""
-    (node,) = group.nodes
-    if len(group.stages) != 1 or len(node.results) != 1:
+    """Move into the group every producer that it alone reads, place by place; at most one that has reductions.
+
+    A value may be read by several nodes of the group: `x · Φ(x)` takes the product that gives x once it holds both.
+    """
+    if len(group.stages) != 1 or len(group.nodes[-1].results) != 1:
         return
-    values = dict.fromkeys(name for name in node.operands if name is not None and name in owner)
-    with_sums = sorted(values, key=lambda name: not _has_sums(owner[name].stages[-1]))
-    for name in with_sums:
-        producer = owner[name]
-        last, reader = producer.stages[-1], group.stages[-1]
-        if last.name != name or len(producer.nodes[-1].results) != 1 or not is_epilogue_of(reader, last):
-            continue
-        uses = sum(1 for operand in node.operands if operand == name)
-        if module.uses[name] != uses or (_has_sums(last) and _has_sums(reader)):
-            continue
+    refused: set[str] = set()
+    while (name := _next_producer(module, group, owner, refused)) is not None:
+        producer, reader = owner[name], group.stages[-1]
+        last = producer.stages[-1]
         assert reader.body is not None
         body = inline(reader.body, last)
         if count_nodes(body) > _LARGEST_BODY or depth(body) > _DEEPEST_BODY:
+            refused.add(name)
             continue
         pays, reason = worth(module, name, spec)
-        group.choices.append(FusionChoice(name, node.name, pays, reason))
-        if pays:
-            fused = Tensor(reader.name, reader.shape, reader.dtype, reader.axes, body)
-            group.stages = [*producer.stages[:-1], *group.stages[:-1], fused]
-            group.choices = [*producer.choices, *group.choices]
-            group.nodes = [*producer.nodes, *group.nodes]
-            producer.nodes = []
+        group.choices.append(FusionChoice(name, group.nodes[-1].name, pays, reason))
+        if not pays:
+            refused.add(name)
+            continue
+        fused = Tensor(reader.name, reader.shape, reader.dtype, reader.axes, body)
+        group.stages = [*producer.stages[:-1], *group.stages[:-1], fused]
+        group.choices = [*producer.choices, *group.choices]
+        group.nodes = [*producer.nodes, *group.nodes]
+        producer.nodes = []
+
+
+def _next_producer(module: Module, group: Group, owner: Mapping[str, Group], refused: Collection[str]) -> str | None:
+    """A value that only the group reads, each element once and where it is computed; those that are sums first."""
+    reader = group.stages[-1]
+    operands = Counter(name for node in group.nodes for name in node.operands if name is not None)
+    found = [
+        name
+        for name, uses in operands.items()
+        if name in owner
+        and name not in refused
+        and owner[name].nodes
+        and owner[name] is not group
+        and owner[name].stages[-1].name == name
+        and len(owner[name].nodes[-1].results) == 1
+        and module.uses[name] == uses
+        and not (_has_sums(owner[name].stages[-1]) and _has_sums(reader))
+        and is_epilogue_of(reader, owner[name].stages[-1])
+    ]
+    return min(found, key=lambda name: not _has_sums(owner[name].stages[-1]), default=None)
 
 
 def _has_sums(tensor: Tensor) -> bool:

@@ -27,14 +27,11 @@ def read_through(module: Module, groups: Sequence[Group]) -> list[Group]:
     moves: dict[str, Tensor] = {}
     for group in groups:
         through = _through(group, moves)
-        move = _move(module, through)
-        if move is not None and move.name not in returned:
-            moves[move.name] = move
+        moves |= {move.name: move for move in _moves(module, through) if move.name not in returned}
         kept.append(through)
     used = {read.tensor.name for group in kept for stage in group.stages for read in _reads(stage)}
-    read_by_host = {name for group in kept if not group.stages for node in group.nodes for name in node.operands}
-    used |= {name for name in read_by_host if name is not None}
-    return [one for one in kept if not one.stages or one.stages[-1].name not in moves or one.stages[-1].name in used]
+    used |= {name for group in kept if not group.stages for node in group.nodes for name in node.operands if name}
+    return [one for one in kept if not one.stages or any(s.name not in moves or s.name in used for s in one.stages)]
 
 
 def _reads(stage: Tensor) -> list[Read]:
@@ -57,18 +54,19 @@ def _through(group: Group, moves: dict[str, Tensor]) -> Group:
     return replace(group, stages=stages, choices=[*choices, *group.choices])
 
 
-def _move(module: Module, group: Group) -> Tensor | None:
-    """What the group gives, if it only says where the elements of another value are, and keeps rows together."""
-    if len(group.stages) != 1 or any(len(node.results) != 1 for node in group.nodes[:-1]):
-        return None
-    stage = group.stages[-1]
+def _moves(module: Module, group: Group) -> list[Tensor]:
+    """What of the group only says where the elements of another value are, and keeps rows together."""
+    return [stage for stage in group.stages if _is_move(module, stage)]
+
+
+def _is_move(module: Module, stage: Tensor) -> bool:
     body = stage.body
     if not isinstance(body, Read) or body.tensor.dtype != stage.dtype or stage.rank < 2:
-        return None
+        return False
     names = (stage.name, body.tensor.name)
     if any(name not in module.types or module.tensor(name).layout is not None for name in names):
-        return None
-    return stage if _keeps_rows(stage, body) else None
+        return False
+    return _keeps_rows(stage, body)
 
 
 def _keeps_rows(stage: Tensor, read: Read) -> bool:

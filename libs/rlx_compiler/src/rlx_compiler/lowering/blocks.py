@@ -29,7 +29,11 @@ from rlx_ir import expr as ir
 from rlx_ir.expr import Axis, Read, Tensor, apply
 from rlx_ir.layout import Layout
 
-__all__ = ["Blocks", "lower_blocks", "shared_axes"]
+__all__ = ["Blocks", "NotShared", "lower_blocks", "shared_axes"]
+
+
+class NotShared(Exception):
+    """As they are stored the stages have no row in common: each becomes a kernel of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,10 @@ def lower_blocks(
     spec: TargetSpec,
     effort: Effort,
 ) -> Lowered:
-    """The kernel of stages that share rows. `params` names every value that is read or written, and those between."""
+    """The kernel of stages that share rows. `params` names every value that is read or written, and those between.
+
+    Raises NotShared.
+    """
     return _Blocks(stages, blocks, layouts, params, spec, effort).lowered(name)
 
 
@@ -93,6 +100,8 @@ class _Blocks:
         self._whole = [physical(stage, layouts) for stage in stages]
         defined = [Tensor(s.output.name, s.output.shape, s.output.dtype, s.axes, s.body) for s in self._whole]
         self._shared = shared_axes(defined)
+        if any(blocks.along not in axes for axes in self._shared.values()):
+            raise NotShared
         shared = self._shared[defined[-1].name]
         self._outer = [axis for axis in shared if axis is not None and axis != blocks.along]
         self._between = {stage.output.name for stage in self._whole[:-1]}

@@ -12,7 +12,7 @@ from rlx_compiler.lowering.grid import build_grid_kernel
 from rlx_compiler.lowering.nest import build_kernel
 from rlx_compiler.lowering.packing import with_packings
 from rlx_compiler.lowering.storage import Stage, physical
-from rlx_compiler.lowering.substitute import read_tensors
+from rlx_compiler.lowering.substitute import read_tensors, reduces
 from rlx_compiler.lowering.values import NotVectorisable
 from rlx_compiler.schedule.asked import Asked
 from rlx_compiler.schedule.choose import choose, scalar_plan
@@ -128,12 +128,13 @@ def elements(shape: tuple[object, ...]) -> int:
 
 
 def flops(stage: Stage) -> int:
-    """Scalar operations on values (not on indices): each as often as its loops run."""
+    """Scalar operations on values (not on indices): each as often as its loops run, a sum once however often it is
+    read."""
 
     def count(expr: ir.Expr) -> int:
         match expr:
-            case ir.Reduce(_, axes, body):
-                return (count(body) + 1) * elements(tuple(axis.extent for axis in axes))
+            case ir.Reduce():
+                return 0
             case ir.Apply("select", (_, then, otherwise)):
                 return count(then) + count(otherwise)
             case ir.Apply(_, arguments) if expr.dtype.is_float or arguments[0].dtype.is_float:
@@ -142,4 +143,8 @@ def flops(stage: Stage) -> int:
                 return 0
         return sum(count(child) for child in ir.children(expr))
 
-    return elements(tuple(axis.extent for axis in stage.axes)) * count(stage.body)
+    def summed(reduce: ir.Reduce) -> int:
+        return (count(reduce.body) + 1) * elements(tuple(axis.extent for axis in reduce.axes))
+
+    one = count(stage.body) + sum(map(summed, reduces(stage.body)))
+    return elements(tuple(axis.extent for axis in stage.axes)) * one

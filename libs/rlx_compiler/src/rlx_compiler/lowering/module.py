@@ -15,8 +15,8 @@ from rlx_compiler.loops.interpret import run_kernel
 from rlx_compiler.loops.ir import Kernel
 from rlx_compiler.loops.prepare import prepare
 from rlx_compiler.loops.program import Argument, HostCall, Launch, PackedArray, Placed, Port, Program
+from rlx_compiler.lowering.blocks import Blocks, NotShared, lower_blocks
 from rlx_compiler.lowering.host import HostStep, plain_attributes
-from rlx_compiler.lowering.blocks import Blocks, lower_blocks
 from rlx_compiler.lowering.kernels import Lowered, lower_stage
 from rlx_compiler.lowering.packing import pack_array
 from rlx_compiler.lowering.substitute import map_reads, reads
@@ -197,8 +197,12 @@ class _Lowering:
             asked = asked_of(scheduled.op, operands, [r.tensor for r in scheduled.results], scheduled.schedule)
         values = {result.name for node in group.nodes for result in node.results}
         if group.blocks is not None:
-            self._lower_blocks(group, group.blocks, names)
-            return
+            try:
+                self._lower_blocks(group, group.blocks, {**names})
+            except NotShared:
+                pass
+            else:
+                return
         for place, stage in enumerate(group.stages):
             last = stage.name in values
             if not last:

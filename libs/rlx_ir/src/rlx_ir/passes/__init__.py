@@ -14,6 +14,7 @@ from rlx_ir.passes.base import Pass, Rewrite, Rewriting
 from rlx_ir.passes.fold_batch_norm import FoldBatchNorm, FoldConvBias
 from rlx_ir.passes.fold_constants import FoldConstants
 from rlx_ir.passes.inline_calls import InlineCalls
+from rlx_ir.passes.multiply_by_inverse import MultiplyByInverse
 from rlx_ir.passes.remove_dead import RemoveDead
 from rlx_ir.passes.select_branches import SelectBranches
 from rlx_ir.passes.share_common import ShareCommon
@@ -26,6 +27,7 @@ __all__ = [
     "FoldConstants",
     "FoldConvBias",
     "InlineCalls",
+    "MultiplyByInverse",
     "Pass",
     "RemoveDead",
     "Rewrite",
@@ -43,7 +45,7 @@ _CLEAN: Final[tuple[Pass, ...]] = (FoldConstants(), Simplify(), ShareCommon(), R
 LEVELS: Final[Mapping[int, tuple[Pass, ...]]] = {
     0: _FLAT,
     1: (*_FLAT, *_CLEAN),
-    2: (*_FLAT, *_CLEAN, FoldConvBias(), FoldBatchNorm(), *_CLEAN),
+    2: (*_FLAT, *_CLEAN, FoldConvBias(), FoldBatchNorm(), MultiplyByInverse(), *_CLEAN),
 }
 
 
