@@ -33,7 +33,8 @@ _OPENCL_CPUS: Final = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 TARGETS: Final[Mapping[str, TargetNames]] = {
     # The lowest level has no instruction to round by, and next to no machine has only that.
     "llvm": TargetNames(tuple(name for name in _cpus("x86_64") if name != "x86-64")),
-    "c": TargetNames(tuple(name for name in _cpus("x86_64") if name in LEVELS)),
+    # Portable C has no vectors and assumes nothing of the CPU.
+    "c": TargetNames((*(name for name in _cpus("x86_64") if name in LEVELS), "portable")),
     "aarch64": TargetNames(_cpus("aarch64"), "armv8-a"),
     "riscv64": TargetNames(_cpus("riscv64"), "rv64gc"),
     "wasm": TargetNames(("simd128", "relaxed-simd"), "simd128"),

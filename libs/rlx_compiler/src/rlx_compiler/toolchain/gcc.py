@@ -38,7 +38,8 @@ def compile_c(source: str, folder: Path, spec: TargetSpec, opt_level: int) -> st
     name = f"{Path(source).stem}.o"
     width = ["-mprefer-vector-width=512"] if spec.vector_bits == 512 else []
     level = f"-O{max(1, opt_level)}"
-    run_tool(["gcc", *FLAGS, *_BINARY, level, f"-march={spec.cpu}", *width, "-c", source, "-o", name], folder)
+    machine = [f"-march={spec.cpu}"] if spec.features else []
+    run_tool(["gcc", *FLAGS, *_BINARY, level, *machine, *width, "-c", source, "-o", name], folder)
     return name
 
 
