@@ -14,7 +14,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup models compose lint format wheels generated test compose-test chaos gpu-check gpu-ops fuzz schemathesis openapi lock \
-	demo up bench bench-readme conformance matrix docs web web-test clean
+	demo up bench bench-readme bench-wasm conformance matrix browser-test docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,11 +132,21 @@ bench: setup models ## RLX beside onnxruntime and OpenVINO on six networks (BENC
 bench-readme: setup ## the last `make bench` as the table in README.md
 	$(RUN) benchmarks --readme
 
+bench-wasm: setup models benchmarks/wasm/node_modules/.installed ## WebAssembly beside onnxruntime-web in Node
+	$(RUN) benchmarks.wasm_peers $(BENCH)
+
+benchmarks/wasm/node_modules/.installed: benchmarks/wasm/package-lock.json
+	cd benchmarks/wasm && npm ci --silent
+	@touch $@
+
 conformance: setup ## ONNX's own backend tests, interpreted and compiled (CONFORMANCE="--suite node --match conv" …)
 	$(RUN) tests.conformance $(CONFORMANCE)
 
 matrix: setup models ## every op family and the example models on every target (MATRIX="--target wasm,c" …)
 	$(RUN) tests.matrix $(MATRIX)
+
+browser-test: setup models ## a network as WebAssembly in Chromium, on photos
+	$(RUN) pytest -m browser --timeout=300 -rs tests/browser
 
 docs: setup ## the documentation in build/docs, with the tables that the code gives
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import singledispatch
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from rlx.caching import CompileCache
@@ -61,11 +62,16 @@ def compile(
     return result if output is None else copied(result, Path(output))
 
 
-def compile_file(path: Path, options: CompileOptions, progress: Progress | None = None) -> CompileResult:
-    """As `compile`, for a file: in a child process that is bounded in time and memory. What `rlx` itself does."""
+def compile_file(
+    path: Path, options: CompileOptions, progress: Progress | None = None, over: Event | None = None
+) -> CompileResult:
+    """As `compile`, for a file: in a child process that is bounded in time and memory. What `rlx` itself does.
+
+    Raises E212 once another thread sets `over`.
+    """
 
     def build(directory: Path) -> CompileResult:
-        return compile_source(path, options, directory, progress=progress)
+        return compile_source(path, options, directory, progress=progress, over=over)
 
     return CompileCache.default().bundle(load_module(path), options, build)
 

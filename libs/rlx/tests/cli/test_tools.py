@@ -72,6 +72,14 @@ def test_all_compiles_for_every_target(model: Path) -> None:
     assert {"llvm", "c"} <= {bundle["target"] for bundle in answer["bundles"]}
 
 
+def test_what_fails_for_one_target_stops_no_other(model: Path) -> None:
+    answer = rlx("compile", "-m", model, "--dim", "N=1", "-t", "c:pdp11,wasm,lvm,wasm", "-o", "out")
+    assert isinstance(answer.exception, CompileError)
+    assert answer.exception.code == "RLX-E202"
+    assert verify_bundle(Path("out/wasm")).target == "wasm"
+    assert [path.name for path in Path("out").iterdir()] == ["wasm"]
+
+
 def test_every_phase_is_written_in_order(model: Path) -> None:
     assert rlx("compile", "-m", model, "--dim", "N=4", "--dump-phases", "phases", "--until", "code").exit_code == 0
     names = [path.name for path in sorted(Path("phases").iterdir())]

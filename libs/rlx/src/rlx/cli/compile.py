@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlx.cli.remote import ApiKey, connect
-from rlx.cli.terminal import Json, Opt, fail, progress, say, show
+from rlx.cli.terminal import Json, Opt, fail, say, show
+from rlx.cli.together import compile_all, raise_first
 
 if TYPE_CHECKING:
     from rlx_compiler import CompileOptions, CompileResult
@@ -52,11 +53,9 @@ def compile_command(
 
     Example: rlx compile --model models/resnet18.rlx --target llvm,c --output build/resnet18
     """
-    from rlx.compiling import compile_file, copied
     from rlx_compiler import CompileOptions
-    from rlx_compiler.targets.registry import target_names
 
-    names = target_names() if target == "all" else [name.strip() for name in target.split(",")]
+    names = _names(target, remote)
     folder = output or Path("build") / model.stem
     sizes = sizes_of(dim)
     common = {"opt_level": opt_level, "strict": strict, "fallback_to_ddr": fallback_to_ddr, "dims": sizes}
@@ -68,15 +67,32 @@ def compile_command(
         _phases(model, every, dump_phases, until, as_json)
         if until is not None:
             return
-    answers: list[dict[str, Any]] = []
+    done = compile_all(model, every, folder)
     texts: list[str] = []
-    for options in every:
-        result = copied(compile_file(model, options, progress), folder / options.target.replace(":", "-"))
+    for options, result in done.bundles:
         for warning in result.report.get("warnings", []):
-            say(f"warning: {warning}")
-        answers.append(_answer(options, result, explain))
+            say(f"warning: {options.target}: {warning}")
         texts += _lines(options, result, explain)
-    show({"bundles": answers}, as_json, "\n".join(texts))
+    if as_json or texts:
+        show({"bundles": [_answer(*one, explain) for one in done.bundles]}, as_json, "\n".join(texts))
+    if done.failures:
+        raise_first(done.failures)
+
+
+def _names(asked: str, remote: str | None) -> list[str]:
+    """The targets that are asked for, once each; `all` is every target whose tools are here, or that a server takes."""
+    from rlx_compiler.targets import target_names, usable_targets
+    from rlx_wire.targets import COMPILE_TARGETS
+
+    if asked != "all":
+        return list(dict.fromkeys(name.strip() for name in asked.split(",")))
+    if remote is not None:
+        return list(COMPILE_TARGETS)
+    usable = usable_targets()
+    for name in target_names():
+        if name not in usable:
+            say(f"{name} is left out: its tools are not installed here")
+    return list(usable)
 
 
 def _answer(options: CompileOptions, result: CompileResult, explain: bool) -> dict[str, Any]:

@@ -26,6 +26,7 @@ __all__ = [
     "exit_codes",
     "fail",
     "progress",
+    "render",
     "say",
     "screen",
     "show",
@@ -92,13 +93,18 @@ def _source_of(error: RlxError) -> str | None:
         return None
 
 
+def render(error: RlxError) -> str:
+    """The error for people: with the line that it is about, where that can still be read."""
+    return error.render(_source_of(error))
+
+
 @contextmanager
 def exit_codes() -> Iterator[None]:
     """Turns what RLX raises into a message and an exit code; a traceback is shown only for a fault of RLX itself."""
     try:
         yield
     except RlxError as error:
-        print(error.render(_source_of(error)), file=sys.stderr)
+        print(render(error), file=sys.stderr)
         raise SystemExit(exit_code_of(error)) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
