@@ -25,7 +25,9 @@ REPORT = Path("build/reports/conformance.json")
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="conformance", description=__doc__)
-    parser.add_argument("--engine", action="append", help="interpreter, llvm, c; several times for several")
+    parser.add_argument(
+        "--engine", "--target", action="append", help="interpreter, llvm, wasm, riscv64 …; several times for several"
+    )
     parser.add_argument("--suite", action="append", choices=sorted(SUITES))
     parser.add_argument("--match", default="", help="only tests whose name has this in it (a pattern)")
     parser.add_argument("--report", type=Path, default=REPORT)

@@ -20,10 +20,10 @@ def test_the_board_classifies_as_the_interpreter_does(tmp_path: Path) -> None:
     digits = train(tmp_path / "model")
     module = load_module(digits.source)
     bundle = compile_module(module, CompileOptions("c:portable"), tmp_path / "bundle").directory
-    pictures = digits.pictures[:50]
-    image = build_image(bundle, pictures, tmp_path / "image")
-    found = run_image(image)
-    expected = np.concatenate([rlx_ir.run(module, {"picture": one[None]})["probabilities"] for one in pictures])
-    assert found.shape == expected.shape == (len(pictures), 10)
-    assert np.abs(found - expected).max() < 5e-6
-    assert np.mean(found.argmax(axis=1) == digits.labels[: len(pictures)]) > 0.9
+    found = run_image(build_image(bundle, digits.pictures, tmp_path / "image"))
+    assert found.shape == (len(digits.labels), 10)
+    # The interpreter is asked for some of them: it takes longer than the board.
+    some = digits.pictures[:50]
+    expected = np.concatenate([rlx_ir.run(module, {"picture": one[None]})["probabilities"] for one in some])
+    assert np.abs(found[: len(some)] - expected).max() < 5e-6
+    assert np.mean(found.argmax(axis=1) == digits.labels) > 0.9
