@@ -5,12 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
+from rlx_base.errors import ArtifactError
+from rlx_compiler import CompileOptions, compile_module
+from rlx_ir.text import parse
 from rlx_node.app import create_actor, create_app
+from rlx_node.devices import devices
 from rlx_node.settings import NodeSettings
+from rlx_runtime import Executor
 from rlx_runtime.devices import DetectedDevice
-from rlx_worker_gpu.main import GpuNodeSettings
+from rlx_runtime.runners import find_runner
+from rlx_worker_gpu.main import KINDS, GpuNodeSettings
+
+MODEL = """
+@rlx.module
+def net():
+    x = rlx.tensor(shape=[4], dtype="float32")
+    return rlx.relu(x)
+"""
 
 FOUND = (
     DetectedDevice(type="cpu", index=0, name="a CPU", memory=1, available=True),
@@ -40,3 +54,24 @@ async def test_it_reports_its_devices_and_is_not_ready(tmp_path: Path, monkeypat
         assert (await http.get("/v2/health/ready")).status_code == 503
         body = {"model": "m", "inputs": {}}
         assert (await http.post("/v1/infer", json=body)).json()["code"] == "RLX-E412"
+
+
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+async def test_a_bundle_runs_in_the_executor_of_a_device(target: str, tmp_path: Path) -> None:
+    try:
+        find_runner(target)
+    except ArtifactError as error:
+        pytest.skip(error.message)
+    result = compile_module(parse(MODEL), CompileOptions(target), tmp_path / "bundle")
+    async with Executor(f"{target}:0") as executor:
+        assert await executor.load(result.digest, result.directory) > 0
+        given = np.asarray([-1.0, 0.0, 2.0, -3.0], np.float32)
+        found = await executor.run(result.digest, {"x": given}, trace=True)
+    assert found.outputs["output"].tolist() == [0.0, 0.0, 2.0, 0.0]
+    assert found.profile is not None
+    assert [row.kernel for run in found.profile.runs for row in run] == [0]
+
+
+async def test_the_devices_of_this_machine_say_what_they_serve() -> None:
+    for device in devices(KINDS):
+        assert device.targets == (device.kind,)

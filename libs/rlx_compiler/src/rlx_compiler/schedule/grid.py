@@ -198,9 +198,11 @@ class _Chooser:
         def count(plan: GridPlan) -> int:
             return prod(-(-self.facts.size(s.axis) // s.tile) for s in plan.spreads)
 
+        parallel = self.facts.asked.parallel
         while count(plan) < _WARP:
-            largest = max(plan.spreads, key=lambda s: s.each)
-            if largest.each == 1:
+            divided = [s for s in plan.spreads if not parallel or s.axis in parallel]
+            largest = max(divided, key=lambda s: s.each, default=None)
+            if largest is None or largest.each == 1:
                 break
             plan = self._with(plan, Spread(largest.axis, largest.threads * (largest.each // 2), largest.threads))
         return plan

@@ -1,4 +1,4 @@
-"""`python -m rlx_runtime.executor SOCKET PARENT [THREADS]`: the executor process, started by `Executor`."""
+"""`python -m rlx_runtime.executor SOCKET PARENT DEVICE [THREADS]`: the executor process, started by `Executor`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
-    descriptor, parent, threads = int(arguments[0]), int(arguments[1]), [int(word) for word in arguments[2:]]
+    descriptor, parent, device, *threads = map(int, arguments)
     # Also a node that is killed without a word takes its executors with it.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     # Writing gigabytes of core would keep a crashed executor from being replaced.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with socket.socket(fileno=descriptor) as end:
-        Server(Channel(end), ThreadTeam(*threads)).serve()
+        Server(Channel(end), ThreadTeam(*threads), device).serve()
     return 0
 
 

@@ -235,7 +235,7 @@ class Executor:
 
     async def _live(self) -> None:
         """One life: up, all bundles loaded, at work, ended. Raises where it ended before it was ready."""
-        process = ExecutorProcess(self._threads)
+        process = ExecutorProcess(self._threads, int(self.device.rpartition(":")[2]))
         try:
             await asyncio.wait_for(asyncio.shield(process.hello), _START_S)
             await self._reload(process)

@@ -44,12 +44,16 @@ class _Pending:
 class ExecutorProcess:
     """A running `python -m rlx_runtime.executor` and the requests that it has not answered."""
 
-    def __init__(self, threads: int | None) -> None:
-        """Spawns the process; it says hello when it is up. Raises OSError where nothing can be spawned."""
+    def __init__(self, threads: int | None, device: int = 0) -> None:
+        """Spawns the process, for the device of this number of its kind; it says hello when it is up.
+
+        Raises OSError where nothing can be spawned.
+        """
         loop = asyncio.get_running_loop()
         ours, theirs = Channel.pair()
         with theirs:
-            command = [sys.executable, "-P", "-m", "rlx_runtime.executor", str(theirs.fileno()), str(os.getpid())]
+            command = [sys.executable, "-P", "-m", "rlx_runtime.executor"]
+            command += [str(theirs.fileno()), str(os.getpid()), str(device)]
             if threads is not None:
                 command.append(str(threads))
             # Not from a worker thread: the kernel ends the process with the *thread* that spawned it.

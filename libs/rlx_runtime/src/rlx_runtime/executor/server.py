@@ -46,9 +46,10 @@ _WARM_LIMIT_NS = 200_000_000
 class Server:
     """Serves one node until its socket closes."""
 
-    def __init__(self, channel: Channel, team: ThreadTeam) -> None:
+    def __init__(self, channel: Channel, team: ThreadTeam, device: int = 0) -> None:
         self._channel = channel
         self._team = team
+        self._device = device
         self._programs: dict[str, Program] = {}
         self._run_ns: dict[str, int] = {}
         self._segments: dict[int, Segment] = {}
@@ -90,7 +91,7 @@ class Server:
             if message.digest in self._programs:
                 self._channel.send(Done(message.id, compute_ns=self._run_ns[message.digest]))
                 return
-            program = load_program(Path(message.directory), self._team, message.digest)
+            program = load_program(Path(message.directory), self._team, message.digest, device=self._device)
             _check_tensors(program)
         except Exception as error:
             self._channel.send(Failed.of(message.id, error))
