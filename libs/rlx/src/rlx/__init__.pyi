@@ -5,7 +5,8 @@ from typing import Any
 
 from rlx.caching import CompileCache as CompileCache
 from rlx.compiling import compile as compile
-from rlx.compiling import load as load
+from rlx.dynamic import DynamicModel as DynamicModel
+from rlx.loading import load as load
 from rlx.modules import ModuleFunction as ModuleFunction
 from rlx.modules import module as module
 from rlx.serving import serve as serve

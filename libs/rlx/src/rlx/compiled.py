@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rlx.compiling import compile
+from rlx.dynamic import DynamicModel, ModuleProgram
 from rlx_base.errors import RequestError
-from rlx_compiler import CompileResult
 from rlx_compiler.explain import explanation
-from rlx_ir.dims import Symbol
 from rlx_ir.module import Module
-from rlx_runtime import InProcessModel
-from rlx_runtime import load as load_bundle
 
 __all__ = ["Compiled", "inputs_by_name"]
 
@@ -25,34 +21,18 @@ class Compiled:
 
     def __init__(self, module: Module, *, target: str = "llvm", opt_level: int = 3, threads: int | None = None) -> None:
         self._module = module
-        self._target, self._opt_level, self._threads = target, opt_level, threads
-        self._loaded: dict[tuple[tuple[str, int], ...], InProcessModel] = {}
-        self._results: list[CompileResult] = []
+        self._target, self._opt_level = target, opt_level
+        self._model = DynamicModel(ModuleProgram(module), target=target, opt_level=opt_level, threads=threads)
 
     def run(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """The outputs by name, for inputs by position and by name. Raises E415."""
-        given = inputs_by_name(self._module, arrays, named)
-        return self._model(given).run(given)
+        return self._model.run(inputs_by_name(self._module, arrays, named))
 
     def explain(self) -> str:
         """The report of the latest compilation."""
-        if not self._results:
-            self._model({})
-        return explanation(self._results[-1].report)
-
-    def _model(self, given: Mapping[str, Any]) -> InProcessModel:
-        dims: dict[str, int] = {}
-        for value in self._module.inputs:
-            shape = np.shape(given[value.name]) if value.name in given else ()
-            for declared, size in zip(value.tensor.shape, shape, strict=False):
-                if isinstance(declared, Symbol):
-                    dims.setdefault(declared.name, size)
-        key = tuple(sorted(dims.items()))
-        if key not in self._loaded:
-            result = compile(self._module, target=self._target, opt_level=self._opt_level, dims=dims)
-            self._results.append(result)
-            self._loaded[key] = load_bundle(result.directory, self._threads)
-        return self._loaded[key]
+        if not self._model.shapes_held:
+            return explanation(compile(self._module, target=self._target, opt_level=self._opt_level).report)
+        return explanation(self._model.latest.report)
 
 
 def inputs_by_name(module: Module, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:

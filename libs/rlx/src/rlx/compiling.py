@@ -1,4 +1,4 @@
-"""`rlx.compile` and `rlx.load`: a model of any kind becomes a bundle, and a bundle becomes something that runs."""
+"""`rlx.compile`: a model of any kind becomes a bundle."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from rlx_compiler import CompileOptions, CompileResult, compile_module, compile_
 from rlx_compiler.options import Progress
 from rlx_compiler.source import load_module
 from rlx_ir.module import Module
-from rlx_runtime import InProcessModel
-from rlx_runtime import load as load_bundle
 
-__all__ = ["compile", "compile_file", "copied", "load", "module_of"]
+__all__ = ["compile", "compile_file", "copied", "module_of"]
 
 
 @singledispatch
 def module_of(model: Any) -> Module:
-    """The module that a model stands for: a Module, a function under @rlx.module, or the path of a .rlx or .rlxz."""
+    """The module that a model stands for: a Module, a function under @rlx.module, or the path of a .rlx, .rlxz or
+    .onnx."""
     raise TypeError(f"{model!r} is no model: give a module, a function under @rlx.module, or a path")
 
 
@@ -55,7 +54,7 @@ def compile(
     options = CompileOptions(
         target=target, opt_level=opt_level, cpu=cpu, strict=strict, fallback_to_ddr=fallback_to_ddr, dims=dims or {}
     )
-    module = module_of(model)
+    module = load_module(Path(model), options.dims) if isinstance(model, str | Path) else module_of(model)
     result = CompileCache.default().bundle(
         module, options, lambda directory: compile_module(module, options, directory)
     )
@@ -73,7 +72,7 @@ def compile_file(
     def build(directory: Path) -> CompileResult:
         return compile_source(path, options, directory, progress=progress, over=over)
 
-    return CompileCache.default().bundle(load_module(path), options, build)
+    return CompileCache.default().bundle(load_module(path, options.dims), options, build)
 
 
 def copied(result: CompileResult, output: Path) -> CompileResult:
@@ -83,13 +82,3 @@ def copied(result: CompileResult, output: Path) -> CompileResult:
     files: dict[str, bytes | Path] = {name: result.directory / name for name in result.manifest.files}
     digest = write_bundle(output, result.manifest, files)
     return CompileResult(digest, output, result.manifest, result.report, result.seconds_by_phase)
-
-
-def load(model: Any, *, threads: int | None = None, **options: Any) -> InProcessModel:
-    """A model that runs in this process: `load(…).run({"x": array})` gives arrays by name.
-
-    `model` is the folder of a bundle, or whatever `compile` takes, then with its `options`.
-    """
-    if isinstance(model, str | Path) and (Path(model) / "manifest.json").is_file():
-        return load_bundle(Path(model), threads)
-    return load_bundle(compile(model, **options).directory, threads)

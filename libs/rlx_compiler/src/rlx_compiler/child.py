@@ -88,10 +88,9 @@ def _answer(request: dict[str, Any], say: Any) -> tuple[str, Any]:
 
     try:
         progress("read", 0.0)
-        module = load_module(Path(request["source"]))
-        result = compile_module(
-            module, CompileOptions(**request["options"]), Path(request["output"]), progress=progress
-        )
+        options = CompileOptions(**request["options"])
+        module = load_module(Path(request["source"]), options.dims)
+        result = compile_module(module, options, Path(request["output"]), progress=progress)
     except MemoryError:
         return "error", _error(CompileError("E207", bytes=request["limits"]["memory_bytes"]))
     except RlxError as error:

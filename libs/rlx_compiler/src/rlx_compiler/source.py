@@ -1,4 +1,4 @@
-"""Reading a model from disk: a `.rlx` file with the weights of its folder, an `.rlxz`, or a folder with one of them.
+"""Reading a model from disk: a `.rlx` file with the weights of its folder, an `.rlxz`, an `.onnx`, or a folder of one.
 
 The language itself opens no file. Here names in a text become memory-mapped files, and only files of the model's own
 folder: a name that leads out of it, also through a link, is refused.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ __all__ = ["FolderResolver", "Source", "load_module", "load_source"]
 
 _TEXT: Final = ".rlx"
 _ARCHIVE: Final = ".rlxz"
+_ONNX: Final = ".onnx"
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,24 @@ def load_source(path: Path) -> Source:
         package = read_rlxz(_read(path))
         return Source(package.text, f"{path}/model.rlx", package.resolver)
     if path.suffix != _TEXT:
-        raise CompileError("E209", what=f"{path} is neither {_TEXT} nor {_ARCHIVE}")
+        raise CompileError("E209", what=f"{path} is neither {_TEXT}, {_ARCHIVE} nor {_ONNX}")
     content = _read(path)
     if len(content) > Limits().bytes:
         raise TextError("E001", what="bytes", limit=Limits().bytes)
     return Source(decode(bytes(content), str(path)), str(path), FolderResolver(path.parent))
 
 
-def load_module(path: Path) -> Module:
-    """The entry module of the model at a path. Raises as `load_source` and `Source.parse`."""
+def load_module(path: Path, dims: Mapping[str, int] | None = None) -> Module:
+    """The entry module of the model at a path. Raises as `load_source` and `Source.parse`, and as `import_onnx`.
+
+    An `.onnx` model is imported for these sizes of its open dimensions, which more models allow than without.
+    """
+    if path.is_dir():
+        path = _only_model(path)
+    if path.suffix == _ONNX:
+        from rlx_compiler.onnx import import_onnx
+
+        return import_onnx(path, dims=dims).module
     return load_source(path).parse()
 
 
@@ -106,7 +117,7 @@ def _read(path: Path) -> memoryview:
 
 def _only_model(folder: Path) -> Path:
     """The one model of a folder."""
-    found = sorted(path for path in folder.iterdir() if path.suffix in (_TEXT, _ARCHIVE))
+    found = sorted(path for path in folder.iterdir() if path.suffix in (_TEXT, _ARCHIVE, _ONNX))
     if len(found) != 1:
         listed = ", ".join(path.name for path in found[:5]) or "none"
         raise CompileError("E209", what=f"{folder} holds {len(found)} models ({listed})")

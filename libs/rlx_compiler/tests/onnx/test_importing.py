@@ -205,3 +205,34 @@ def test_external_data_is_read_from_beside_the_model(tmp_path):
 def test_what_is_no_model_is_refused(content):
     with pytest.raises(CompileError, match=r"E214|E213"):
         import_onnx(content)
+
+
+def test_sizes_that_exporters_leave_open_are_not_taken_for_the_same():
+    proto = model([helper.make_node("Relu", ["x"], ["y"])], [("x", F, ["?", "?", 3, -1, "N"])], [("y", F, None)])
+    assert [str(dim) for dim in imported(proto).module.inputs[0].tensor.shape] == ["x_0", "x_1", "3", "x_3", "N"]
+
+
+def test_a_constant_around_an_if_is_one_of_each_branch():
+    """Its name in the module around may be another value's in the branch."""
+    shape = numpy_helper.from_array(np.array([2]), "shape")
+    scale = numpy_helper.from_array(np.float32(10), "scale")
+
+    def branch(name, kind):
+        nodes = [
+            helper.make_node(kind, ["x", "scale"], [f"{name}_z"]),
+            helper.make_node("Reshape", [f"{name}_z", "shape"], [name]),
+        ]
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(name, F, [2])])
+
+    nodes = [
+        helper.make_node("Add", ["x", "scale"], ["before"]),
+        helper.make_node("If", ["choose"], ["y"], then_branch=branch("a", "Mul"), else_branch=branch("b", "Add")),
+    ]
+    proto = model(
+        nodes, [("x", F, [2]), ("choose", TensorProto.BOOL, [])], [("y", F, [2]), ("before", F, [2])], [shape, scale]
+    )
+    found = imported(proto)
+    for choose, expected in ((True, [10, 20]), (False, [11, 12])):
+        given = {"x": np.array([1, 2], np.float32), "choose": np.array(choose)}
+        assert rlx_ir.run(found.module, given)["y"].tolist() == expected
+    assert [constant.name for constant in found.module.constants] == ["scale"]

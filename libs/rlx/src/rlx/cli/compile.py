@@ -24,7 +24,9 @@ def register(app: typer.Typer) -> None:
 
 
 def compile_command(
-    model: Annotated[Path, typer.Option("--model", "-m", help="The .rlx or .rlxz file.", exists=True, dir_okay=False)],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", help="The .rlx, .rlxz or .onnx file.", exists=True, dir_okay=False)
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the bundles, one a target; default build/MODEL.")
     ] = None,
@@ -119,7 +121,7 @@ def _phases(model: Path, every: list[CompileOptions], folder: Path | None, until
     from rlx.phases import dump, find
     from rlx_compiler.source import load_module
 
-    module = load_module(model)
+    module = load_module(model, every[0].dims)
     for options in every:
         if folder is not None:
             place = folder if len(every) == 1 else folder / options.target.replace(":", "-")

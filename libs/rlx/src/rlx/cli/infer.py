@@ -13,6 +13,7 @@ from rlx.cli.terminal import Json, Target, show
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rlx.dynamic import Program
     from rlx_compiler import CompileOptions
 
 __all__ = ["infer", "register"]
@@ -23,7 +24,9 @@ def register(app: typer.Typer) -> None:
 
 
 def infer(
-    model: Annotated[str, typer.Option("--model", "-m", help="A .rlx file, a bundle's folder, or a deployed name.")],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="A .rlx or .onnx file, a bundle's folder, or a deployed name.")
+    ],
     input: Annotated[
         list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, an image, or a number.")
     ] = None,
@@ -79,8 +82,11 @@ def _here(
 ) -> dict[str, NDArray[Any]]:
     from rlx.cli.inputs import read_inputs
     from rlx.compiling import compile_file
+    from rlx.loading import program_of
     from rlx_runtime import load
 
+    if not path.is_dir() and not options.dims and profile is None and (program := program_of(path)) is not None:
+        return _any_shape(program, given, options.target, threads)
     bundle = path if path.is_dir() else compile_file(path, options).directory
     with load(bundle, threads=threads) as loaded:
         arrays = read_inputs(given, loaded.manifest.inputs)
@@ -89,6 +95,24 @@ def _here(
         run = loaded.trace(arrays)
         profile.write_text(run.profile.to_json(), encoding="utf-8")
         return run.outputs
+
+
+def _any_shape(program: Program, given: list[str], target: str, threads: int | None) -> dict[str, NDArray[Any]]:
+    """One run of a program with open sizes, compiled for the shapes of these inputs."""
+    from rlx.cli.inputs import read_inputs
+    from rlx.dynamic import DynamicModel
+    from rlx_wire.manifest import TensorSpec
+
+    wanted = [
+        TensorSpec(
+            name=name,
+            dtype=type.dtype.name,
+            shape=tuple(dim if isinstance(dim, int) else str(dim) for dim in type.shape),
+        )
+        for name, type in program.inputs.items()
+    ]
+    with DynamicModel(program, target=target, threads=threads) as model:
+        return model.run(read_inputs(given, wanted))
 
 
 def _there(model: str, given: list[str], endpoint: str, api_key: str | None, target: str) -> dict[str, NDArray[Any]]:

@@ -5,6 +5,8 @@ imported = import_onnx(Path("model.onnx"))        # CompileError E213 lists ever
 imported.write(Path("model.rlx"))                 # model.rlx and model.safetensors beside it
 ```
 
+`open_onnx` gives a program instead, which is imported for the inputs at hand, whatever their shapes.
+
 `reading` opens models, `tensors` turns their tensors and types into ours, `translation` holds what is known while a
 graph is walked, `graphs` walks it, `operators` has one small function per operator. The `onnx` package is an extra
 (`rlx-compiler[onnx]`) and is imported only when a model is.
@@ -22,8 +24,9 @@ from rlx_base.errors import CompileError
 
 if TYPE_CHECKING:
     from rlx_compiler.onnx.importing import Imported, Structure
+    from rlx_compiler.onnx.program import OnnxProgram
 
-__all__ = ["import_onnx"]
+__all__ = ["import_onnx", "open_onnx"]
 
 
 def import_onnx(
@@ -41,11 +44,23 @@ def import_onnx(
     Raises CompileError E213, with every node that cannot be imported, E214 where the file is no ONNX model, E204 where
     `onnx` is not installed.
     """
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise CompileError("E204", tool="onnx", hint="pip install 'rlx-compiler[onnx]'") from None
+    _needs_onnx()
     from rlx_compiler.onnx.importing import import_model
     from rlx_compiler.onnx.reading import read_model
 
     return import_model(read_model(model), dict(dims or {}), values or {}, structures or {})
+
+
+def open_onnx(model: Path | bytes) -> OnnxProgram:
+    """The model as a program for inputs of any shape. Raises E214 and E204 as `import_onnx` does."""
+    _needs_onnx()
+    from rlx_compiler.onnx.program import OnnxProgram
+
+    return OnnxProgram(model)
+
+
+def _needs_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise CompileError("E204", tool="onnx", hint="pip install 'rlx-compiler[onnx]'") from None

@@ -58,7 +58,7 @@ class Walk:
         except (ValueError, TypeError) as why:
             self.problems.append(Problem(tensor.name, "initializer", 0, "", str(why)))
             return None
-        value.name = None
+        self.translation.labels[value] = tensor.name
         return value
 
     def nodes(

@@ -60,18 +60,26 @@ def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
 
 
 def tensor_type(type: onnx.TypeProto, name: str) -> TensorType:
-    """A declared type; a dimension without size or name is named after the tensor. Raises ValueError for others."""
+    """A declared type; a dimension without size or name is named after the tensor. Raises ValueError for others.
+
+    Exporters write an unknown size as nothing, as −1 or as "?"; none of these says that two sizes are the same.
+    """
     if not type.HasField("tensor_type"):
         raise ValueError(f"a {type.WhichOneof('value') or 'value without a type'}")
     if not type.tensor_type.HasField("shape"):
         raise ValueError("a tensor of unknown rank")
     shape: list[Dim] = []
     for place, dim in enumerate(type.tensor_type.shape.dim):
-        if dim.HasField("dim_value"):
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
             shape.append(dim.dim_value)
         else:
-            shape.append(Symbol(_identifier(dim.dim_param) or f"{_identifier(name)}_{place}"))
+            shape.append(Symbol(_dimension(dim.dim_param) or f"{_identifier(name)}_{place}"))
     return TensorType(tuple(shape), dtype_of(type.tensor_type.elem_type))
+
+
+def _dimension(text: str) -> str:
+    """The name of a dimension, where it is one."""
+    return _identifier(text) if any(character.isalnum() for character in text) else ""
 
 
 def _identifier(text: str) -> str:

@@ -16,6 +16,7 @@ import onnx
 from numpy.typing import NDArray
 
 from rlx_base.dtypes import BOOL, INT64, STRING, of_numpy
+from rlx_compiler.onnx.names import identifier
 from rlx_ir.builder import ModuleBuilder, infer
 from rlx_ir.dims import Dim, Symbol
 from rlx_ir.elements import EXTENDED, numpy_of, reference
@@ -90,6 +91,8 @@ class Translation:
 
     builder: ModuleBuilder
     wanted: dict[str, str] = field(default_factory=dict)  # made name → the name that the model gives the value
+    constants: dict[Value, str] = field(default_factory=dict)  # known values that this module has as constants
+    labels: dict[Value, str] = field(default_factory=dict)  # what the model calls its initializers
 
     def constant(self, array: Any) -> Value:
         """A known value."""
@@ -105,17 +108,25 @@ class Translation:
         return Value(TensorType((len(dims),), INT64), None, elements)
 
     def operand(self, value: Value) -> str:
-        """The value's name in the module; a known one becomes a constant now."""
+        """The value's name in the module; a known one becomes a constant now.
+
+        A known value can be read by several modules (the branches of an If), each with a constant of its own.
+        """
         if value.items is not None or value.empty:
             raise Unsupported(f"a {'sequence' if value.items is not None else 'missing value'} is used as a tensor")
+        if value.known is not None:
+            if value not in self.constants:
+                self.constants[value] = self._constant(value, value.known)
+            return self.constants[value]
         if value.name is None:
-            if value.known is None:
-                raise Unsupported("a shape with unknown sizes is used as data")
-            if value.type.dtype == STRING:
-                value.name = self.builder.add(Text(tuple(value.known.reshape(-1)), value.known.shape))
-                return value.name
-            value.name = self.builder.constant(constant_of(self.builder.fresh("constant"), value.known))
+            raise Unsupported("a shape with unknown sizes is used as data")
         return value.name
+
+    def _constant(self, value: Value, elements: Array) -> str:
+        if value.type.dtype == STRING:
+            return self.builder.add(Text(tuple(elements.reshape(-1)), elements.shape))
+        name = self.builder.fresh(identifier(self.labels.get(value, "constant")))
+        return self.builder.constant(constant_of(name, elements))
 
     def apply(self, op: Op, *operands: Value | None) -> tuple[Value, ...]:
         """The results of an op: folded where all operands are known, else a node."""

@@ -28,7 +28,10 @@ MAX_UNROLLED: Final = 1024
 
 @operator("If")
 def if_(call: Call) -> Sequence[Value]:
-    """A known condition chooses now; else both branches become modules that are given what they read from around."""
+    """A known condition chooses now; else both branches become modules that are given what they read from around.
+
+    A branch that cannot be imported may be one that these shapes never take: then the condition has to be known.
+    """
     condition = call[0]
     branches = [call.attribute("then_branch"), call.attribute("else_branch")]
     if condition.known is not None:
@@ -60,14 +63,15 @@ def _region(
         made = builder.input(builder.fresh(identifier(outer)), value.type)
         scope.values[outer] = Value(value.type, made, None, value.inputs)
     walk = Walk(translation, call.walk.functions)
-    results = translate_graph(walk, graph, scope, call.opsets)
+    try:
+        results = translate_graph(walk, graph, scope, call.opsets)
+    except Unsupported as found:
+        raise Unsupported(found.why, found.needs | call[0].inputs) from None
     if any(value.empty for value in results):
         raise Unsupported("one of its branches gives nothing", call[0].inputs)
     flat = [item for value in results for item in (value.items if value.items is not None else (value,))]
     for order, value in enumerate(flat):
-        # A known value of the graph around has its constant there: here it becomes one of this module.
-        here = Value(value.type, None, value.data) if value.data is not None else value
-        builder.output(f"output{order}", builder.add(Identity(), translation.operand(here)))
+        builder.output(f"output{order}", builder.add(Identity(), translation.operand(value)))
     return builder.build(), [None if value.items is None else len(value.items) for value in results]
 
 
