@@ -4,8 +4,8 @@
 |---|---|
 | 0 | nothing: one kernel for each op, scalar loops |
 | 1 | constant folding, dead code, common subexpressions, algebra |
-| 2 | batch norm folded into convolutions, elementwise ops fused into their producers, loops unrolled |
-| 3 | vectors and register tiles, constants packed for their kernels, channels last where the order is open |
+| 2 | batch norm folded into convolutions, division by constants as products, ops fused (`fusion`), loops unrolled |
+| 3 | vectors and register tiles, constants packed and fetched ahead, channels last where the order is open |
 
 A schedule that the program declares is honoured at every level.
 """
