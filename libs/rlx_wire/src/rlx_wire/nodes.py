@@ -93,11 +93,11 @@ class LoadedModel(_Wire):
 
 class NodeRegistration(_Wire):
     """`POST /v1/nodes`. `last_incarnation` is the life the node last had, which it remembers where the GSS
-    may not.
+    may not. It is at most 2⁵²: what is counted on from it then fits for ever.
     """
 
     id: NodeId
-    last_incarnation: Count = 0
+    last_incarnation: Annotated[int, Field(ge=0, le=2**52), NUMBER] = 0
     addresses: Addresses
     capabilities: Capabilities
     devices: tuple[Device, ...] = ()
@@ -113,10 +113,12 @@ class NodeRegistered(_Wire):
 
 
 class NodeStatus(_Wire):
-    """`PUT /v1/nodes/{id}/status`: the level of a node now. `sequence` grows by one with every report."""
+    """`PUT /v1/nodes/{id}/status`: the level of a node now. `sequence` grows by one with every report, and once more
+    where the node leaves.
+    """
 
     incarnation: Annotated[int, Field(ge=1, le=2**53), NUMBER]
-    sequence: Annotated[int, Field(ge=1, le=2**53), NUMBER]
+    sequence: Annotated[int, Field(ge=1, le=2**52), NUMBER]
     queue_depth: Count = 0
     running: Count = 0
     memory_used_bytes: Count = 0
