@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
+import subprocess
 import time
 import zipfile
 from collections import Counter
@@ -62,8 +62,8 @@ def running(request: pytest.FixtureRequest) -> Iterator[ComposeStack]:
         finally:
             stack.down()
             tell("all containers are gone")
-    if "CI" in os.environ:
-        shutil.rmtree(data, ignore_errors=True)
+    if "CI" in os.environ:  # some gigabytes in a million small files: what is written for that is ten times as fast
+        subprocess.run(["rm", "-rf", data], check=False)
 
 
 @pytest.fixture

@@ -108,6 +108,20 @@ async def test_every_registration_is_a_new_life_that_follows_all_earlier_ones(gs
     assert [await gss.register(), await gss.register(), await gss.register(last=7)] == [1, 2, 8]
 
 
+async def test_the_largest_numbers_that_are_taken_leave_room_to_count_on(
+    gss: Replica, store: Memory, clock: Any
+) -> None:
+    life = await gss.register(last=2**52)
+    assert [life, await gss.register()] == [2**52 + 1, 2**52 + 2]
+    assert await gss.report("a", life + 1, 2**52) == 204
+    assert await gss.report("a", life + 1, 2**52 + 1) == 422
+    assert (await gss.http.delete("/v1/nodes/a", params={"incarnation": life + 1})).status_code == 204
+    again = Replica(store, clock)  # what was kept can be read again
+    await again.registry.restore()
+    assert await again.register() == life + 2
+    await again.http.aclose()
+
+
 async def test_a_status_of_an_unknown_node_or_life_asks_it_to_register_again(gss: Replica) -> None:
     assert await gss.report("a", 1, 1) == 409
     life = await gss.register()
