@@ -12,7 +12,8 @@ from rlx.language import names
 from rlx.tracing.functions import FUNCTIONS as TRACED
 from rlx.tracing.ufuncs import UFUNCS
 from rlx_base.dtypes import DTYPES
-from rlx_base.errors import TABLE, RlxError
+from rlx_base.error_table import TABLE
+from rlx_base.errors import RlxError
 from rlx_ir.affinity import COHERENCES, LOCATIONS
 from rlx_ir.constants.functions import FUNCTIONS
 from rlx_ir.op import OPS, Op

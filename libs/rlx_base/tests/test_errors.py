@@ -8,7 +8,8 @@ import string
 import pytest
 
 from rlx_base import errors
-from rlx_base.errors import TABLE, InternalError, RlxError, TextError, VerifyError, restored
+from rlx_base.error_table import TABLE
+from rlx_base.errors import InternalError, RlxError, TextError, VerifyError, restored
 from rlx_base.span import Span
 
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, RlxError) and c is not RlxError]

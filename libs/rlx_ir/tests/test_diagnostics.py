@@ -6,7 +6,8 @@ import pytest
 
 import rlx_ir
 from rlx_base.dtypes import FLOAT32
-from rlx_base.errors import TABLE, RlxError
+from rlx_base.error_table import TABLE
+from rlx_base.errors import RlxError
 from rlx_ir import Limits, parse
 from rlx_ir.text.lexing import check
 

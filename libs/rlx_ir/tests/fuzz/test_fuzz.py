@@ -9,7 +9,7 @@ import pytest
 
 from libs.rlx_ir.tests.fuzz.runner import read_all
 from libs.rlx_ir.tests.fuzz.texts import generate
-from rlx_base.errors import TABLE
+from rlx_base.error_table import TABLE
 
 COUNT = int(os.environ.get("RLX_FUZZ_TEXTS", "1000"))
 SEED = int(os.environ.get("RLX_FUZZ_SEED", "0"))
