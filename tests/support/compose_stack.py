@@ -67,7 +67,7 @@ class ComposeStack:
                     subprocess.run(
                         [ROOT / "infra/docker/stand-in/make.sh", name], check=True, env=self._environment, cwd=ROOT
                     )
-        self.compose("build", "--quiet")
+        self.compose("--progress", "plain", "build")  # in full, so that a failure says why
 
     def up(self, **scale: int) -> None:
         """Starts what does not run, and returns when all of it is healthy."""

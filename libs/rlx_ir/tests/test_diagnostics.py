@@ -248,7 +248,8 @@ def test_a_tile_that_is_too_large_is_shown_with_its_limit() -> None:
             "models/resnet18.rlx:7:38: error[RLX-E113]: conv2d: tile_layout.output has C=96, but output_channel is 64",
             '    7 |         tile_layout={"output": {"C": 96, "H": 8, "W": 8}},',
             "      |                                      ^^ at most 64",
-            "   help: `rlx analyze --model models/resnet18.rlx --target llvm` lists legal tiles",
+            "   help: legal here: output {N: 1..1, C: 1..64, H: 1..218, W: 1..218}; "
+            "`rlx analyze --model models/resnet18.rlx --tiles` lists those of each op of a program that is legal",
         ]
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlx_runtime.cgroup import cpu_quota, memory_limit
+from rlx_runtime.cgroup import cpu_quota, memory, memory_limit
 from rlx_runtime.model import InProcessModel
 from rlx_runtime.program import load_program
 from rlx_runtime.team import ThreadTeam, team_size
@@ -59,6 +59,20 @@ def test_the_memory_limit_is_read_in_both_versions(tmp_path: Path) -> None:
     assert memory_limit(write(tmp_path, V2 | {"sys/fs/cgroup/pods/memory.max": "max"})) is None
     assert memory_limit(write(tmp_path, V2 | {"sys/fs/cgroup/memory.max": "1000\n"})) == 1000
     assert memory_limit(write(tmp_path, V1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "500\n"})) == 500
+
+
+def test_memory_in_use_is_that_of_the_group_whose_limit_counts(tmp_path: Path) -> None:
+    assert memory(tmp_path) == (0, 0)
+    machine = {"proc/meminfo": "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 400 kB\n"}
+    assert memory(write(tmp_path, V2 | machine)) == (1000 << 10, 600 << 10)
+    group = "sys/fs/cgroup/pods/a/memory"
+    unlimited = {f"{group}.max": "max", f"{group}.current": "7"}
+    assert memory(write(tmp_path, unlimited)) == (1000 << 10, 600 << 10)
+    limited = {f"{group}.max": "5000\n", f"{group}.current": "3000\n", f"{group}.stat": "anon 1\ninactive_file 1000\n"}
+    assert memory(write(tmp_path, limited)) == (5000, 2000)
+    v1 = {"limit_in_bytes": "4000\n", "usage_in_bytes": "3000\n", "stat": "total_inactive_file 500\n"}
+    write(tmp_path, V1 | {f"sys/fs/cgroup/memory/memory.{name}": text for name, text in v1.items()})
+    assert memory(tmp_path) == (4000, 2500)
 
 
 def test_a_team_is_never_larger_than_affinity_and_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ from rlx_compiler.pipeline import lower
 from rlx_compiler.targets import resolve
 from rlx_compiler.targets.spec import TargetSpec
 from rlx_ir.module import Module
+from rlx_ir.tiles import legal_tiles
+from rlx_ir.types import TensorType
 
-__all__ = ["Analysis", "KernelAnalysis", "analyze"]
+__all__ = ["Analysis", "KernelAnalysis", "LegalTile", "analyze", "tiles_of"]
 
 # One core's memory traffic in a cycle, about: 3 GHz and the 24 GB/s that one core draws from DDR.
 _BYTES_PER_CYCLE = 8.0
@@ -38,6 +40,16 @@ class KernelAnalysis:
 
 
 @dataclass(frozen=True, slots=True)
+class LegalTile:
+    """What a `tile_layout` may say of one operand of an op: the largest block of each axis, from 1 on."""
+
+    value: str
+    op: str
+    operand: str
+    sizes: dict[str, int | str]
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """A model on a target. Below `ridge` FLOP per byte a kernel waits for memory."""
 
@@ -58,6 +70,19 @@ def analyze(module: Module, options: CompileOptions) -> Analysis:
     kernels = tuple(_kernel(kernel, ridge) for kernel in report["kernels"])
     ops = {node.op.name: type(node.op).splittable for part in module.modules() for node in part.nodes}
     return Analysis(module.name, spec.target, spec.cpu, ridge, kernels, tuple(report["warnings"]), ops)
+
+
+def tiles_of(module: Module) -> tuple[LegalTile, ...]:
+    """Of the program as it is written, in its order."""
+    return tuple(
+        LegalTile(node.name, node.op.name, operand, {k: v if isinstance(v, int) else str(v) for k, v in axes.items()})
+        for part in module.modules()
+        for node in part.nodes
+        if all(isinstance(result.type, TensorType) for result in node.results)
+        for operand, axes in legal_tiles(
+            node.op, part.operand_types(node), [r.type for r in node.results if isinstance(r.type, TensorType)]
+        ).items()
+    )
 
 
 def _ridge(spec: TargetSpec) -> float:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from rlx.caching import CompileCache
 from rlx.cli import app
-from rlx_base.errors import ArtifactError, CompileError
+from rlx_base.errors import ArtifactError, CompileError, VerifyError
 from rlx_wire.bundle import verify_bundle
 
 MODEL = """@rlx.module
@@ -116,6 +116,20 @@ def test_analyze_says_what_bounds_each_kernel(model: Path) -> None:
     table = rlx("analyze", "-m", model, "--dim", "N=1", "-t", "c:x86-64-v2")
     assert "net for c on x86-64-v2" in table.output
     assert "limits exceeded: none" in table.output
+
+
+def test_analyze_lists_the_tiles_that_a_wrong_one_is_told_of(model: Path) -> None:
+    tiles = {
+        (tile["op"], tile["operand"]): tile["sizes"]
+        for tile in json.loads(rlx("analyze", "-m", model, "--tiles", "--json").output)
+    }
+    assert tiles["matmul", "output"] == {"row": "N", "column": 32}
+    assert "row 1..N, column 1..32" in rlx("analyze", "-m", model, "--tiles").output
+    wrong = MODEL.replace("(x * 2.0) @ w", 'rlx.matmul(x, w, tile_layout={"output": {"column": 33}})')
+    Path("wrong.rlx").write_text(wrong)
+    refused = rlx("analyze", "-m", "wrong.rlx", "--tiles").exception
+    assert isinstance(refused, VerifyError)
+    assert "output {row: 1..N, column: 1..32}" in refused.help
 
 
 def test_a_profile_is_a_table_and_a_page(model: Path) -> None:

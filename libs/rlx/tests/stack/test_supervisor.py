@@ -1,7 +1,9 @@
 """Services start in order, come back when they crash, and are all gone at the end."""
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -93,6 +95,33 @@ async def test_what_a_service_needs_is_made_again_before_it_starts_again(tmp_pat
     os.kill(killed, signal.SIGKILL)
     await stack.until(lambda: "one is back" in stack.heard)
     assert configuration.exists()
+
+
+async def test_a_service_comes_back_although_its_folder_of_logs_is_gone(tmp_path: Path, stacks) -> None:
+    stack = stacks(program("one", tmp_path, 0))
+    logs = stack.supervisor.keepers[0].log = tmp_path / "logs" / "one.log"
+    await stack.supervisor.start()
+    shutil.rmtree(logs.parent)
+    (tmp_path / "one.pid").rename(tmp_path / "killed")
+    os.kill(int((tmp_path / "killed").read_text()), signal.SIGKILL)
+    await stack.until(lambda: "one is back" in stack.heard)
+    assert logs.exists()
+
+
+async def test_a_disk_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path, stacks) -> None:
+    def refuse() -> None:
+        if (tmp_path / "full").exists():
+            (tmp_path / "full").unlink()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    stack = stacks(replace(program("one", tmp_path, 0), prepare=refuse))
+    await stack.supervisor.start()
+    (tmp_path / "full").touch()
+    killed = pid("one", tmp_path)
+    (tmp_path / "one.pid").unlink()
+    os.kill(killed, signal.SIGKILL)
+    await stack.until(lambda: "one is back" in stack.heard)
+    assert any("one did not start: [Errno 28] No space left on device" in line for line in stack.heard)
 
 
 async def test_a_service_that_cannot_start_fails_the_start_with_its_last_words(tmp_path: Path, stacks) -> None:

@@ -167,7 +167,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "E113",
         422,
         "{op}: tile_layout{what}",
-        "`rlx analyze --model {file} --target llvm` lists legal tiles",
+        "legal here: {legal}; `rlx analyze --model {file} --tiles` lists those of each op of a program that is legal",
     ),
     ("E114", 422, "{op}: compute_schedule: {what}", "the dimensions of this op are {known}"),
     ("E115", 422, "{op}: memory_coalesce: {what}", 'write it like {{"width": 64, "dim": "width"}}'),

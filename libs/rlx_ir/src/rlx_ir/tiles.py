@@ -19,7 +19,7 @@ from rlx_ir.regions import RegionOp
 from rlx_ir.schedule import Schedule
 from rlx_ir.types import TensorType
 
-__all__ = ["TileAxis", "check_schedule", "tile_axes", "tiled_operands"]
+__all__ = ["TileAxis", "check_schedule", "legal_tiles", "tile_axes", "tiled_operands", "wrong_tile"]
 
 TileAxis: TypeAlias = tuple[str, Dim, str]  # how a tile calls it, its extent, and its dimension's name
 Places: TypeAlias = Callable[..., Span | None]
@@ -54,6 +54,17 @@ def tile_axes(
 ) -> tuple[TileAxis, ...]:
     """The axes of one operand's or result's tile, in logical order."""
     return _tile_axes(op, tuple(operands), tuple(results), name)
+
+
+def legal_tiles(
+    op: Op, operands: Sequence[TensorType | None], results: Sequence[TensorType]
+) -> dict[str, dict[str, Dim]]:
+    """The largest block of each axis, by operand: a tile may have any size from 1 to it. None for an op of modules."""
+    if isinstance(op, RegionOp):
+        return {}
+    absent = {n for n, type in zip(operand_names(op, len(operands)), operands, strict=False) if type is None}
+    names = [name for name in tiled_operands(op, len(operands), len(results)) if name not in absent]
+    return {name: {axis: extent for axis, extent, _ in tile_axes(op, operands, results, name)} for name in names}
 
 
 # A text asks for the axes of one op many times, and its expression is costly to walk.
@@ -206,21 +217,36 @@ def _check_tiles(
         name = tile.operand
         place = at("tile_layout", name)
         if name not in known or name in absent:
-            raise _wrong_tile(op, place, f" names {name!r}, which this op does not have{nearest(name, known)}")
+            raise wrong_tile(op, operands, results, name, place, f" names {name!r}, which this op does not have{nearest(name, known)}")
         axes = {axis: (extent, dimension) for axis, extent, dimension in tile_axes(op, operands, results, name)}
         for axis, size in tile.sizes:
             place = at("tile_layout", name, axis)
             if axis not in axes:
                 hint = nearest(axis, axes) or f"; it has {', '.join(axes) or 'none'}"
-                raise _wrong_tile(op, place, f".{name} names axis {axis!r}{hint}")
+                raise wrong_tile(op, operands, results, name, place, f".{name} names axis {axis!r}{hint}")
             extent, dimension = axes[axis]
             if size < 1:
-                raise _wrong_tile(op, place, f".{name} has {axis}={size}", "at least 1")
+                raise wrong_tile(op, operands, results, name, place, f".{name} has {axis}={size}", "at least 1")
             if isinstance(extent, int) and size > max(1, extent):
                 what = f".{name} has {axis}={size}, but {dimension} is {extent}"
-                raise _wrong_tile(op, place, what, f"at most {max(1, extent)}")
+                raise wrong_tile(op, operands, results, name, place, what, f"at most {max(1, extent)}")
 
 
-def _wrong_tile(op: Op, at: Span | None, what: str, label: str = "") -> VerifyError:
+def wrong_tile(
+    op: Op,
+    operands: Sequence[TensorType | None],
+    results: Sequence[TensorType],
+    name: str,
+    at: Span | None,
+    what: str,
+    label: str = "",
+) -> VerifyError:
+    """E113, with the blocks that the operand may have; those of all, where it has no operand of that name."""
+    known = legal_tiles(op, operands, results)
+    legal = "; ".join(
+        f"{operand} {{{', '.join(f'{axis}: 1..{extent}' for axis, extent in axes.items())}}}"
+        for operand, axes in known.items()
+        if operand == name or name not in known
+    )
     file = at.file if at else "MODEL"
-    return VerifyError("E113", at=at, op=op.name, what=what, file=file, label=label)
+    return VerifyError("E113", at=at, op=op.name, what=what, file=file, label=label, legal=legal or "none")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from rlx_node.holdings import Holdings
+from rlx_runtime.cgroup import memory
 from rlx_wire.nodes import NodeStatus
 
 __all__ = ["Level"]
@@ -24,13 +24,13 @@ class Level:
         self._utilisation = 0.0
 
     def status(self, incarnation: int, sequence: int, draining: bool) -> NodeStatus:
-        total, available = _memory()
+        total, used = memory()
         return NodeStatus(
             incarnation=incarnation,
             sequence=sequence,
             queue_depth=self._holdings.queue_depth,
             running=self._holdings.running,
-            memory_used_bytes=max(0, total - available),
+            memory_used_bytes=used,
             memory_bytes=total,
             utilisation=self._measure(),
             loaded=self._holdings.loaded(),
@@ -45,13 +45,3 @@ class Level:
             self._utilisation = min(1.0, busy / (now - self._since))
             self._since, self._computed_ns = now, computed
         return self._utilisation
-
-
-def _memory() -> tuple[int, int]:
-    """Bytes of memory that this machine has, and that are available; 0 where it does not tell."""
-    try:
-        rows = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        total, available = (int(rows[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
-    except (OSError, KeyError, ValueError):
-        return 0, 0
-    return total, available

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["cpu_quota", "memory_limit"]
+__all__ = ["cpu_quota", "memory", "memory_limit"]
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
@@ -26,6 +26,32 @@ def memory_limit(root: Path = Path("/")) -> int | None:
     words = [_read(folder / "memory.max").strip() for folder in _folders(root, "")]
     words += [_read(folder / "memory.limit_in_bytes").strip() for folder in _folders(root, "memory")]
     return min((int(word) for word in words if word.isdigit()), default=None)
+
+
+def memory(root: Path = Path("/")) -> tuple[int, int]:
+    """Bytes of memory that this process may have and that are in use of those; zeros where the machine does not tell.
+
+    Under a limit, what counts is the group it is set for; otherwise the machine. Files that the kernel keeps in memory
+    because there is room for them are not in use: it drops them first.
+    """
+    try:
+        rows = dict(line.split(":", 1) for line in _read(root / "proc/meminfo").splitlines())
+        total, available = (int(rows[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
+    except (KeyError, ValueError):
+        return 0, 0
+    whole = total, max(0, total - available)
+    groups = [(folder, "memory.max", "memory.current", "inactive_file") for folder in _folders(root, "")]
+    groups += [
+        (folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        for folder in _folders(root, "memory")
+    ]
+    shares = []
+    for folder, limit, usage, idle in groups:
+        words = [_read(folder / name).strip() for name in (limit, usage)]
+        if all(word.isdigit() for word in words) and int(words[0]) < total:
+            statistics = dict(line.split() for line in _read(folder / "memory.stat").splitlines())
+            shares.append((int(words[0]), max(0, int(words[1]) - int(statistics.get(idle, 0)))))
+    return min(shares, default=whole)
 
 
 def _folders(root: Path, controller: str) -> Iterator[Path]:

@@ -17,9 +17,10 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -45,6 +46,7 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._moving = threading.Lock()  # nothing is removed while something goes in
         for name in ("tmp", "blobs", "bundles"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -77,7 +79,7 @@ class BlobStore:
                     sink.write(chunk)
                 sink.flush()
                 os.fsync(sink.fileno())
-            _settle(fresh, self._blob(digest.hexdigest()))
+            self._settle(fresh, self._blob(digest.hexdigest()))
         return Blob(digest.hexdigest(), size)
 
     def blob(self, digest: str) -> Path:
@@ -103,7 +105,7 @@ class BlobStore:
                 stream_bundle(opened, sink)
             for path in (fresh / MANIFEST, fresh / _ARCHIVE, fresh):
                 _sync(path)
-            _settle(fresh, self._bundle(digest))
+            self._settle(fresh, self._bundle(digest))
         return manifest
 
     def manifest(self, digest: str) -> Manifest:
@@ -134,6 +136,41 @@ class BlobStore:
     def has_bundle(self, digest: str) -> bool:
         return self._bundle(digest).is_dir()
 
+    # ── what nobody needs any more ───────────────────────────────────────────
+
+    def stored_before(self, moment: float) -> list[str]:
+        """The digests of the blobs and bundles that came in, for the last time, before `moment` (seconds since 1970)."""
+        found = []
+        for kind in ("blobs", "bundles"):
+            for path in (self.folder / kind).glob("??/*"):
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime < moment:
+                        found.append(path.name)
+        return sorted(found)
+
+    def remove(self, digest: str, moment: float) -> int | None:
+        """Removes a blob or bundle that came in before `moment`; its bytes, or None where it is gone or came again."""
+        with self._moving:
+            for path in (self._blob(digest), self._bundle(digest)):
+                if path.exists() and path.stat().st_mtime < moment:
+                    with self.scratch() as scratch:  # a name has its whole content or is not there
+                        path.rename(scratch / "removed")
+                        return _bytes(scratch / "removed")
+        return None
+
+    def _settle(self, fresh: Path, place: Path) -> None:
+        """Renames `fresh` to `place`, for good: the name is on disk before anybody is told of it."""
+        place.parent.mkdir(exist_ok=True)
+        with self._moving:
+            try:
+                fresh.rename(place)
+            except OSError as error:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder with this content is there already
+                    raise
+            os.utime(place)
+        _sync(place.parent)
+        _sync(place.parent.parent)
+
     def _blob(self, digest: str) -> Path:
         return self.folder / "blobs" / digest[:2] / digest
 
@@ -156,16 +193,9 @@ def _there(path: Path, digest: str) -> Path:
     return path
 
 
-def _settle(fresh: Path, place: Path) -> None:
-    """Renames `fresh` to `place`, for good: the name is on disk before anybody is told of it."""
-    place.parent.mkdir(exist_ok=True)
-    try:
-        fresh.rename(place)
-    except OSError as error:
-        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder with this content is there already
-            raise
-    _sync(place.parent)
-    _sync(place.parent.parent)
+def _bytes(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
 
 
 def _sync(path: Path) -> None:

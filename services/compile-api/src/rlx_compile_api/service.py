@@ -29,6 +29,7 @@ from rlx_compile_api.reconciler import Reconciler
 from rlx_compile_api.sessions import Sessions
 from rlx_compile_api.settings import Settings
 from rlx_compile_api.submission import Submission
+from rlx_compile_api.sweeper import Sweeper
 from rlx_compile_api.uploads import Programs, Uploads
 from rlx_wire.service.keys import bearer
 
@@ -51,6 +52,7 @@ class Service:
     orchestration: Orchestration
     publisher: Publisher
     reconciler: Reconciler
+    sweeper: Sweeper
     submit: Submission
     attempts: Attempts
     upload: Uploads
@@ -102,6 +104,9 @@ class Service:
                 interval=settings.reconcile_seconds,
                 grace=settings.republish_seconds,
             ),
+            sweeper=Sweeper(
+                database, blobs, clock, interval=settings.sweep_seconds, grace=settings.unnamed_seconds
+            ),
             submit=Submission(orchestration, choose, COMPILER_VERSION),
             attempts=Attempts(orchestration, blobs),
             upload=Uploads(database, blobs, inspector, clock),
@@ -114,18 +119,20 @@ class Service:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Migrates, then keeps publisher and reconciler at work."""
+        """Migrates, then keeps publisher, reconciler and sweeper at work."""
         self.database.migrate()
         self.blobs.sweep()
         threads = [
             threading.Thread(target=self.publisher.run, name="publisher"),
             threading.Thread(target=self.reconciler.run, name="reconciler"),
+            threading.Thread(target=self.sweeper.run, name="sweeper"),
         ]
         for thread in threads:
             thread.start()
         try:
             yield
         finally:
+            self.sweeper.stop()
             self.reconciler.stop()
             self.publisher.stop()
             for thread in threads:

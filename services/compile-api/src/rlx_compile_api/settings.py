@@ -32,6 +32,8 @@ class Settings(ServiceSettings):
     max_losses: int = Field(5, ge=1, description="losses after which a task fails")
     reconcile_seconds: float = Field(0.5, gt=0, description="how often lost attempts and messages are looked for")
     republish_seconds: float = Field(2.0, gt=0, description="age of a message before it can count as lost")
+    sweep_seconds: float = Field(3600.0, gt=0, description="how often files that nothing names are looked for")
+    unnamed_seconds: float = Field(86400.0, ge=3600, description="age from which a file that nothing names is removed")
 
     requests_per_second: float = Field(1000.0, ge=0, description="from one caller; 0: as many as they like")
     request_burst: int = Field(2000, ge=1, description="requests that one caller may send at once")

@@ -23,19 +23,32 @@ def analyze(
     target: Target = "llvm",
     opt_level: Opt = 3,
     dim: Dims = None,
+    tiles: Annotated[bool, typer.Option("--tiles", help="List the tiles that a schedule may ask for.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show each kernel's threads, tile, registers, work, traffic, and what bounds it. Nothing is compiled.
 
+    With --tiles, what a `tile_layout` may say of each op is listed instead: the blocks of each axis of each operand.
+
     Example: rlx analyze --model models/resnet18.rlx --target llvm:x86-64-v3
     """
     from rlx.analysis import analyze as analyze_module
+    from rlx.analysis import tiles_of
     from rlx_compiler import CompileOptions
     from rlx_compiler.source import load_module
 
+    module = load_module(model)
+    if tiles:
+        legal = tiles_of(module)
+        rows = [
+            (tile.value, tile.op, tile.operand, ", ".join(f"{axis} 1..{size}" for axis, size in tile.sizes.items()))
+            for tile in legal
+        ]
+        show([asdict(tile) for tile in legal], as_json, columns(("VALUE", "OP", "OPERAND", "BLOCKS"), rows))
+        return
     options = CompileOptions(target=target, opt_level=opt_level, dims=sizes_of(dim))
-    found = analyze_module(load_module(model), options)
-    rows = [
+    found = analyze_module(module, options)
+    kernels = [
         (
             kernel.name,
             " + ".join(kernel.ops),
@@ -54,7 +67,7 @@ def analyze(
     atomic = sorted(name for name, splittable in found.splittable.items() if not splittable)
     lines = [
         f"{found.model} for {found.target} on {found.cpu}; under {found.ridge:.0f} FLOP/B memory is the bound",
-        columns(heads, rows),
+        columns(heads, kernels),
         f"atomic ops: {', '.join(atomic) or 'none'}; limits exceeded: {'; '.join(found.limits) or 'none'}",
     ]
     show(asdict(found), as_json, "\n".join(lines))

@@ -55,6 +55,7 @@ def _lock_path(data: Path) -> Path:
 
 def write_state(data: Path, state: StackState) -> None:
     """Replaces the file in one step, so that a reader never sees half of it."""
+    data.mkdir(parents=True, exist_ok=True)
     partial = data / "stack.json.part"
     partial.write_text(state.model_dump_json(indent=2) + "\n", encoding="utf-8")
     partial.replace(_state_path(data))

@@ -72,7 +72,15 @@ class _Keeper:
         self.supervisor.changed()
 
     async def start(self) -> None:
-        """Runs the program and waits until it is ready. Raises E544 where it ends, or takes too long."""
+        """Runs the program and waits until it is ready. Raises E544 where it ends, takes too long, or cannot run."""
+        try:
+            await self._run()
+        except OSError as error:
+            raise ClusterError("E544", service=self.service.name, why=str(error), log=self.log) from error
+
+    async def _run(self) -> None:
+        # The folder may have been emptied since the last start.
+        self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.is_file() and self.log.stat().st_size > LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.1"))
         self.service.prepare()
@@ -104,7 +112,9 @@ class _Keeper:
         self._becomes(state="ready")
 
     def _fail(self, why: str) -> None:
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
+        lines: list[str] = []
+        with suppress(OSError):  # somebody has emptied the folder
+            lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
         words = "\n      ".join(["", *lines]) if lines else None
         raise ClusterError("E544", service=self.service.name, why=why, log=self.log, caused_by=words)
 
@@ -126,12 +136,14 @@ class _Keeper:
                 f"{self.service.name} {why}; it starts again in {pause(failures):g} s (log: {self.log})"
             )
             await asyncio.sleep(pause(failures))
+            ended = self.process
             try:
                 await self.start()
             except ClusterError as error:
                 # One that has ended is met again at the top; one that hangs has to be ended for that.
-                if self.process.returncode is None:
+                if self.process is ended or self.process.returncode is None:
                     self.supervisor.announce(error.message)
+                if self.process.returncode is None:
                     self._signal(signal.SIGKILL)
             else:
                 self.supervisor.announce(f"{self.service.name} is back")
@@ -180,7 +192,9 @@ class Supervisor:
         self._tasks: list[asyncio.Task[None]] = []
 
     def changed(self) -> None:
-        self.on_change({keeper.service.name: keeper.state for keeper in self.keepers})
+        """Whoever watches is told; one that cannot write it down is no reason to leave the services alone."""
+        with suppress(OSError):
+            self.on_change({keeper.service.name: keeper.state for keeper in self.keepers})
 
     def _stages(self) -> list[list[_Keeper]]:
         numbers = sorted({keeper.service.stage for keeper in self.keepers})

@@ -8,10 +8,16 @@ from pathlib import Path
 from pydantic import Field
 
 from rlx_compiler.options import Limits
-from rlx_compiler.targets import usable_targets
 from rlx_wire.service.settings import ProcessSettings
 
 __all__ = ["WorkerSettings"]
+
+
+def _usable_targets() -> tuple[str, ...]:
+    # Whoever is told its targets has no need of the emitters: its children have.
+    from rlx_compiler.targets import usable_targets
+
+    return usable_targets()
 
 
 class WorkerSettings(ProcessSettings):
@@ -19,7 +25,7 @@ class WorkerSettings(ProcessSettings):
 
     api_url: str = Field("http://127.0.0.1:8000", description="where compile-api is")
     redis_url: str = Field("redis://127.0.0.1:6379/0", description="the broker")
-    targets: tuple[str, ...] = Field(default_factory=usable_targets, description="targets whose tools are here")
+    targets: tuple[str, ...] = Field(default_factory=_usable_targets, description="targets whose tools are here")
     data_folder: Path = Field(Path(".rlx/worker"), description="where attempts are worked on")
     name: str = Field(default_factory=socket.gethostname, pattern=r"^[!-~]{1,200}$", description="of this worker")
     concurrency: int = Field(1, ge=1, le=64, description="attempts at a time")

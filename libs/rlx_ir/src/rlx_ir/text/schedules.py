@@ -6,12 +6,11 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rlx_base.errors import VerifyError
 from rlx_base.span import Span
 from rlx_ir.op import Op, nearest
 from rlx_ir.schedule import ComputeSchedule, MemoryCoalesce, Schedule, Tile
 from rlx_ir.text.source import Source
-from rlx_ir.tiles import TileAxis, check_schedule, tile_axes, tiled_operands
+from rlx_ir.tiles import TileAxis, check_schedule, tile_axes, tiled_operands, wrong_tile
 from rlx_ir.types import TensorType
 
 __all__ = ["SCHEDULE", "read_schedule"]
@@ -88,11 +87,11 @@ class _ScheduleReader:
         if type.layout is not None and "O" in type.layout.logical:
             if type.layout.blocks:
                 what = f".{name} is a list, but layout {type.layout} has blocks; name the axes"
-                raise VerifyError("E113", at=self.source.span(node), op=self.op.name, what=what, file=self.source.file)
+                raise wrong_tile(self.op, self.operands, self.results, name, self.source.span(node), what)
             order = [type.layout.letter(dim.axis) for dim in type.layout.physical]
         if len(node.elts) != len(order):
             what = f".{name} has {len(node.elts)} sizes for {len(order)} axes ({', '.join(order)})"
-            raise VerifyError("E113", at=self.source.span(node), op=self.op.name, what=what, file=self.source.file)
+            raise wrong_tile(self.op, self.operands, self.results, name, self.source.span(node), what)
         sizes = {axis: self._size(name, axis, item) for axis, item in zip(order, node.elts, strict=True)}
         return tuple((axis, sizes[axis]) for axis, _, _ in axes)
 
