@@ -9,7 +9,7 @@ import pytest
 
 from rlx_compile_api.doors import is_open
 from rlx_compile_api.keys import Keys
-from rlx_compile_api.scopes import scopes_for
+from rlx_wire.service.scopes import scopes_for
 from rlx_compile_api.tables import KeyRow
 from tests.support.compile_api import Api, problem
 
@@ -167,3 +167,16 @@ def test_a_stranger_who_tries_keys_is_slowed_down(start_api) -> None:
     assert tries == [401, 401, 429]
     assert api.client.get("/v1/jobs", headers={"X-API-Key": "guess"}).status_code == 429
     assert api.client.get("/v1/jobs", headers=AS_ROOT).status_code == 200
+
+
+def test_a_key_is_told_what_it_opens(locked: Api) -> None:
+    made = make(locked, "read", "infer")
+    for headers, expected in (
+        ({"X-API-Key": made["key"]}, {"id": made["id"], "scopes": ["read", "infer"]}),
+        (AS_ROOT, {"id": "root", "scopes": ["admin"]}),
+    ):
+        assert locked.client.get("/v1/session", headers=headers).json() == expected
+    locked.client.cookies.clear()
+    assert problem(locked.client.get("/v1/session"))["code"] == "RLX-E418"
+    locked.client.delete(f"/v1/keys/{made['id']}", headers=AS_ROOT)
+    assert locked.client.get("/v1/session", headers={"X-API-Key": made["key"]}).status_code == 401

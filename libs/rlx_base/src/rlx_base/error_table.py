@@ -429,7 +429,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "E440",
         403,
         "this key opens {has}, and this route needs {needs}",
-        "ask whoever runs this RLX for a key with that scope: `POST /v1/keys`",
+        "ask whoever runs this RLX for a key with that scope: `rlx keys create NAME --scope SCOPE`",
     ),
     (
         "E441",

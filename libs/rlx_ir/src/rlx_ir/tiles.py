@@ -217,7 +217,8 @@ def _check_tiles(
         name = tile.operand
         place = at("tile_layout", name)
         if name not in known or name in absent:
-            raise wrong_tile(op, operands, results, name, place, f" names {name!r}, which this op does not have{nearest(name, known)}")
+            what = f" names {name!r}, which this op does not have{nearest(name, known)}"
+            raise wrong_tile(op, operands, results, name, place, what)
         axes = {axis: (extent, dimension) for axis, extent, dimension in tile_axes(op, operands, results, name)}
         for axis, size in tile.sizes:
             place = at("tile_layout", name, axis)

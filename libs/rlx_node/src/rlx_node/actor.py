@@ -26,6 +26,7 @@ import httpx
 
 from rlx_base.errors import RlxError
 from rlx_cluster.deployments import Replica
+from rlx_node.access import AskedKeys
 from rlx_node.bundles import BundleStore
 from rlx_node.dataplane import DataPlane
 from rlx_node.deployments import DeploymentWatch
@@ -89,6 +90,8 @@ class Actor:
             local,
         )
         self.peers = Peers(http, settings.node)
+        api = settings.cluster.api
+        self.asked_keys = None if api is None else AskedKeys(api, http, clock)
         self.dataplane = DataPlane(
             settings.node,
             self.view,

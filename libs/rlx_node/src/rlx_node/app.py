@@ -83,7 +83,7 @@ def create_app(actor: Actor, title: str = "RLX node") -> FastAPI:
     app.state.actor = actor
     limit = actor.settings.runtime.max_request_bytes
     app.add_middleware(BodyLimit, limit_of=lambda *_: (limit, "runtime.max_request_bytes"))
-    app.add_middleware(RequireKey, key=actor.settings.key)
+    app.add_middleware(RequireKey, key=actor.settings.key, ask=actor.asked_keys)
     app.add_middleware(RequestIds)
     answer_problems(app)
     app.add_exception_handler(ClientDisconnect, _nobody_listens)

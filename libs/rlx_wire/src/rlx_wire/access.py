@@ -5,13 +5,15 @@
 | `POST /v1/keys` | `KeyRequest` → 201 `NewApiKey`, the only answer that holds the key itself |
 | `GET /v1/keys`, `/{id}` | `Page[ApiKey]`, `ApiKey` |
 | `DELETE /v1/keys/{id}` | 204; the key opens nothing from then on |
+| `GET /v1/session` | `Access`: what the key it is asked with opens |
 
-All four need the scope `admin`. The key in `RLX_API_KEY` is not in this list: it has every scope, and the services of
+All but the last need the scope `admin`. The key in `RLX_API_KEY` is not in this list: it has every scope, and the services of
 one RLX show it to each other.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Final, Literal, get_args
 
@@ -19,7 +21,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from rlx_wire.api import Answer, Request
 
-__all__ = ["SCOPES", "ApiKey", "KeyRequest", "NewApiKey", "Scope"]
+__all__ = ["KEY_FORM", "SCOPES", "Access", "ApiKey", "KeyRequest", "NewApiKey", "Scope"]
 
 Scope = Literal["read", "compile", "infer", "worker", "admin"]
 """What a key opens.
@@ -32,6 +34,9 @@ Scope = Literal["read", "compile", "infer", "worker", "admin"]
 """
 
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+
+KEY_FORM: Final = re.compile(r"rlx_([0-9a-f]{24})_([0-9a-f]{64})")
+"""A key: the id that finds its row, and 256 random bits."""
 
 KeyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@/-]{0,127}$")]
 
@@ -61,3 +66,10 @@ class NewApiKey(ApiKey):
     """The answer to its creation. `key` is stored nowhere: whoever loses it makes another one."""
 
     key: str
+
+
+class Access(Answer):
+    """Who asks, by the id of the key (`root`: the one of the settings), and what the key opens."""
+
+    id: str
+    scopes: tuple[Scope, ...]

@@ -87,7 +87,7 @@ def create_app(
     if settings.web_folder is not None:
         page = StaticFiles(directory=page_in(settings.web_folder), html=True)
         app.mount("/", GZipMiddleware(page, compresslevel=6), name="web")
-    describe(app, is_open=is_open, schemes=("bearer", "header"), bodies=(InferRequest,))
+    describe(app, is_open=is_open, bodies=(InferRequest,))
     # The last one added is the first to see a request.
     app.add_middleware(BodyLimit, limit_of=_limits(settings))
     rates = Rates(settings.requests_per_second, settings.request_burst)

@@ -139,7 +139,7 @@ class BlobStore:
     # ── what nobody needs any more ───────────────────────────────────────────
 
     def stored_before(self, moment: float) -> list[str]:
-        """The digests of the blobs and bundles that came in, for the last time, before `moment` (seconds since 1970)."""
+        """The digests of the blobs and bundles that last came in before `moment`, in seconds since 1970."""
         found = []
         for kind in ("blobs", "bundles"):
             for path in (self.folder / kind).glob("??/*"):

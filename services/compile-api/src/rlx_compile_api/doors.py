@@ -17,9 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rlx_base.errors import ClusterError, RequestError, RlxError
 from rlx_compile_api.keys import ROOT, Caller, Keys
-from rlx_compile_api.scopes import scopes_for
 from rlx_compile_api.sessions import COOKIE, Sessions
-from rlx_wire.service.keys import foreign
+from rlx_wire.service.keys import forbidden, foreign, shown_keys
 from rlx_wire.service.problems import problem_response
 from rlx_wire.service.rates import Rates
 
@@ -76,20 +75,13 @@ class Doors:
             return RequestError("E441", rate=self._rates.per_second, seconds=math.ceil(seconds))
         if is_open(method, path):
             return None
+        scope["rlx.caller"] = caller
         if caller is None:
             return RequestError("E418")
-        needed = scopes_for(method, path)
-        if not caller.may(needed):
-            has = " and ".join(sorted(caller.scopes))
-            return RequestError("E440", has=has, needs=" or ".join(sorted(needed | {"admin"})))
-        return None
+        return forbidden(caller.scopes, method, path)
 
     async def _caller(self, sessions: Sessions, headers: Headers) -> Caller | None:
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = [headers["x-api-key"]] if "x-api-key" in headers else []
-        if scheme.lower() == "bearer":
-            given.append(bearer.strip())
-        for key in given:
+        for key in shown_keys(headers):
             if caller := await run_in_threadpool(self._keys.caller, key):
                 return caller
         try:

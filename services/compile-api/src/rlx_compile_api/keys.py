@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +20,10 @@ from rlx_compile_api.database import Database
 from rlx_compile_api.identifiers import new_id
 from rlx_compile_api.repository.keys import remove_key, shown
 from rlx_compile_api.tables import KeyRow
-from rlx_wire.access import KeyRequest, NewApiKey, Scope
+from rlx_wire.access import KEY_FORM, KeyRequest, NewApiKey, Scope
 
 __all__ = ["ROOT", "Caller", "Keys"]
 
-_FORM: Final = re.compile(r"rlx_([0-9a-f]{24})_([0-9a-f]{64})")
 _NOBODY: Final = "0" * 64
 log = logging.getLogger(__name__)
 
@@ -36,10 +34,6 @@ class Caller:
 
     id: str
     scopes: frozenset[Scope]
-
-    def may(self, needed: frozenset[Scope]) -> bool:
-        """Whether one of the scopes `needed` is there; `admin` stands for each."""
-        return "admin" in self.scopes or not self.scopes.isdisjoint(needed)
 
 
 ROOT: Final = Caller("root", frozenset({"admin"}))
@@ -58,7 +52,7 @@ class Keys:
         """Whose key this is. Takes the same time wherever a wrong key differs from a right one."""
         if self._bootstrap is not None and hmac.compare_digest(key.encode(), self._bootstrap):
             return ROOT
-        form = _FORM.fullmatch(key)
+        form = KEY_FORM.fullmatch(key)
         if form is None:
             return None
         row = self._row(f"key-{form[1]}")

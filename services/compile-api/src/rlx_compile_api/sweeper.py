@@ -17,7 +17,7 @@ from rlx_compile_api.blobs import BlobStore
 from rlx_compile_api.database import Database
 from rlx_compile_api.tables import ArtifactRow, ProfileRow, VersionRow
 
-__all__ = ["Swept", "Sweeper"]
+__all__ = ["Sweeper", "Swept"]
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Swept:
 
 
 class Sweeper:
-    """`run` until `stop`: once at the start, then every `interval` seconds. `grace` is the age from which a file goes."""
+    """`run` until `stop`: at the start, then every `interval` seconds. `grace`: the age from which a file goes."""
 
     def __init__(
         self, database: Database, blobs: BlobStore, clock: Callable[[], float], *, interval: float, grace: float

@@ -15,6 +15,7 @@ from rlx.cli import (
     infer,
     init,
     jobs,
+    keys,
     models,
     nodes,
     profile_viewer,
@@ -51,6 +52,7 @@ for command in (
     deploy,
     jobs,
     nodes,
+    keys,
     doctor,
     stack,
 ):

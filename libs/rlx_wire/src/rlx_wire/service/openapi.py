@@ -52,13 +52,11 @@ def describe(
     app: FastAPI,
     *,
     is_open: Callable[[str, str], bool],
-    schemes: tuple[str, ...] = ("bearer",),
     bodies: tuple[type[BaseModel], ...] = (),
 ) -> None:
     """Completes `app.openapi()`: every refusal is a `Problem`, and whatever is not open to strangers needs a key.
 
-    `is_open` gives for method and path whether strangers may ask, `schemes` says how a key may be shown, and `bodies`
-    are those that routes read themselves.
+    `is_open` gives for method and path whether strangers may ask, and `bodies` are those that routes read themselves.
     """
     plain = app.openapi
 
@@ -66,7 +64,7 @@ def describe(
         fresh = app.openapi_schema is None
         schema = plain()
         if fresh:
-            _complete(schema, is_open, schemes, bodies)
+            _complete(schema, is_open, bodies)
         return schema
 
     # The way that FastAPI's documentation names for an extended description.
@@ -76,7 +74,6 @@ def describe(
 def _complete(
     schema: dict[str, Any],
     is_open: Callable[[str, str], bool],
-    schemes: tuple[str, ...],
     bodies: tuple[type[BaseModel], ...],
 ) -> None:
     components = schema.setdefault("components", {})
@@ -86,11 +83,11 @@ def _complete(
     _add(schemas, Problem, "serialization")
     for body in bodies:
         _add(schemas, body, "validation")
-    components["securitySchemes"] = {name: _SCHEMES[name] for name in schemes}
+    components["securitySchemes"] = _SCHEMES
     for method, path, operation in _operations(schema):
         operation["responses"].pop("422", None)
         operation["responses"]["default"] = _PROBLEM
-        operation["security"] = [] if is_open(method, path) else [{name: []} for name in schemes]
+        operation["security"] = [] if is_open(method, path) else [{name: []} for name in _SCHEMES]
 
 
 def _add(schemas: dict[str, Any], model: type[BaseModel], mode: Literal["validation", "serialization"]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from rlx_base.errors import RequestError
+from rlx_compile_api.keys import Caller
 from rlx_compile_api.service import Held
 from rlx_compile_api.sessions import COOKIE
+from rlx_wire.access import SCOPES, Access
 from rlx_wire.api import SessionRequest
 
 __all__ = ["router"]
@@ -31,6 +33,13 @@ def sign_in(given: SessionRequest, request: Request, service: Held) -> Response:
             secure=request.url.scheme == "https",
         )
     return answer
+
+
+@router.get("")
+def access(request: Request) -> Access:
+    """What the key that this is asked with opens; nodes ask it for the keys that they are shown."""
+    caller: Caller = request.scope["rlx.caller"]
+    return Access(id=caller.id, scopes=tuple(scope for scope in SCOPES if scope in caller.scopes))
 
 
 @router.delete("", status_code=204)

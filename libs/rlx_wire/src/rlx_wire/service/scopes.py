@@ -1,4 +1,4 @@
-"""Which scope opens which route. What no row names is for `admin`: a new route is closed until it is listed here."""
+"""Which scope opens which route of compile-api, and of scheduler and nodes. What no row names is for `admin`: a new route is closed until it is listed here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rule(methods: str, path: str, *scopes: Scope) -> tuple[re.Pattern[str], re.
 _RULES: Final = (
     _rule(r".*", r"/v1/keys(/.*)?", "admin"),
     _rule(r".*", r"/v1/tasks/.*", "worker"),
-    _rule(r"GET", r"/v1/(sources|artifacts|deployments|nodes)(/.*)?", "read", "worker"),
+    _rule(r"GET", r"/v1/(sources|artifacts|deployments|nodes?)(/.*)?", "read", "worker"),
     _rule(r"POST", r"/v1/infer", "infer"),
     _rule(r"POST", r"/v2/repository/index", "infer", "read"),
     _rule(r"POST", r"/v2/models/.*/infer", "infer"),
