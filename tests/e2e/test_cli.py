@@ -69,3 +69,13 @@ def test_a_model_goes_from_a_file_to_an_answer(rlx, url: str) -> None:
 def test_bad_usage_says_what_to_do(rlx) -> None:
     assert "rlx jobs ID --cancel" in rlx("jobs", "--cancel", code=2)
     assert "--label zone=a" in rlx("deploy", "net", "--label", "zone", code=2)
+
+
+def test_keys_are_made_and_revoked(rlx) -> None:
+    made = json.loads(rlx("keys", "create", "a phone app", "--scope", "infer,read", "--json"))
+    assert made["scopes"] == ["read", "infer"]
+    assert made["key"] not in rlx("keys", "list")
+    assert [key["id"] for key in json.loads(rlx("keys", "list", "--json"))["keys"]] == [made["id"]]
+    assert "opens nothing any more" in rlx("keys", "revoke", made["id"])
+    assert json.loads(rlx("keys", "list", "--json")) == {"keys": []}
+    assert "there is no scope 'write'" in rlx("keys", "create", "x", "--scope", "write", code=2)

@@ -9,8 +9,8 @@ import pytest
 
 from rlx_compile_api.doors import is_open
 from rlx_compile_api.keys import Keys
-from rlx_wire.service.scopes import scopes_for
 from rlx_compile_api.tables import KeyRow
+from rlx_wire.service.scopes import scopes_for
 from tests.support.compile_api import Api, problem
 
 ROOT = "correct horse battery staple"

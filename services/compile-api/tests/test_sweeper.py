@@ -56,9 +56,7 @@ def put_bundle(store: BlobStore, folder: Path) -> str:
     return digest
 
 
-def test_only_what_no_row_names_goes(
-    store: BlobStore, database: Database, sweeper: Sweeper, tmp_path: Path
-) -> None:
+def test_only_what_no_row_names_goes(store: BlobStore, database: Database, sweeper: Sweeper, tmp_path: Path) -> None:
     source, profile, lost = (store.put(io.BytesIO(text)) for text in (b"source", b"profile", b"lost"))
     bundle = put_bundle(store, tmp_path)
     version = VersionRow(

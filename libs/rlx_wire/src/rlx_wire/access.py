@@ -7,8 +7,8 @@
 | `DELETE /v1/keys/{id}` | 204; the key opens nothing from then on |
 | `GET /v1/session` | `Access`: what the key it is asked with opens |
 
-All but the last need the scope `admin`. The key in `RLX_API_KEY` is not in this list: it has every scope, and the services of
-one RLX show it to each other.
+All but the last need the scope `admin`. The key in `RLX_API_KEY` is not in this list: it has every scope, and the
+services of one RLX show it to each other.
 """
 
 from __future__ import annotations

@@ -104,9 +104,7 @@ class Service:
                 interval=settings.reconcile_seconds,
                 grace=settings.republish_seconds,
             ),
-            sweeper=Sweeper(
-                database, blobs, clock, interval=settings.sweep_seconds, grace=settings.unnamed_seconds
-            ),
+            sweeper=Sweeper(database, blobs, clock, interval=settings.sweep_seconds, grace=settings.unnamed_seconds),
             submit=Submission(orchestration, choose, COMPILER_VERSION),
             attempts=Attempts(orchestration, blobs),
             upload=Uploads(database, blobs, inspector, clock),

@@ -16,7 +16,7 @@ from rlx_wire.service.problems import problem_response
 from rlx_wire.service.scopes import scopes_for
 from rlx_wire.service.settings import is_loopback
 
-__all__ = ["Ask", "RequireKey", "bearer", "foreign", "forbidden", "is_health", "shown_keys"]
+__all__ = ["Ask", "RequireKey", "bearer", "forbidden", "foreign", "is_health", "shown_keys"]
 
 Ask: TypeAlias = Callable[[str], Awaitable[frozenset[AccessScope] | None]]
 """Gives what a key of a user opens, None for one that nobody has. Raises what keeps it from knowing."""

@@ -1,4 +1,7 @@
-"""Which scope opens which route of compile-api, and of scheduler and nodes. What no row names is for `admin`: a new route is closed until it is listed here."""
+"""Which scope opens which route of compile-api, the scheduler and the nodes.
+
+What no row names is for `admin`: a new route is closed until it is listed here.
+"""
 
 from __future__ import annotations
 
