@@ -121,7 +121,7 @@ def test_analyze_says_what_bounds_each_kernel(model: Path) -> None:
 def test_analyze_lists_the_tiles_that_a_wrong_one_is_told_of(model: Path) -> None:
     tiles = {
         (tile["op"], tile["operand"]): tile["sizes"]
-        for tile in json.loads(rlx("analyze", "-m", model, "--tiles", "--json").output)
+        for tile in json.loads(rlx("analyze", "-m", model, "--tiles", "--json").output)["tiles"]
     }
     assert tiles["matmul", "output"] == {"row": "N", "column": 32}
     assert "row 1..N, column 1..32" in rlx("analyze", "-m", model, "--tiles").output

@@ -44,7 +44,7 @@ def analyze(
             (tile.value, tile.op, tile.operand, ", ".join(f"{axis} 1..{size}" for axis, size in tile.sizes.items()))
             for tile in legal
         ]
-        show([asdict(tile) for tile in legal], as_json, columns(("VALUE", "OP", "OPERAND", "BLOCKS"), rows))
+        show({"tiles": [asdict(tile) for tile in legal]}, as_json, columns(("VALUE", "OP", "OPERAND", "BLOCKS"), rows))
         return
     options = CompileOptions(target=target, opt_level=opt_level, dims=sizes_of(dim))
     found = analyze_module(module, options)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from rlx.cli.remote import DEFAULT_ENDPOINT, ApiKey, Endpoint, connect
 from rlx.cli.terminal import Json, columns, fail, show
+
+if TYPE_CHECKING:
+    from rlx_wire.access import ApiKey as Listed
 
 __all__ = ["register"]
 
@@ -46,7 +49,8 @@ def create(
 
 def list_keys(endpoint: Endpoint = DEFAULT_ENDPOINT, api_key: ApiKey = None, as_json: Json = False) -> None:
     """List the keys, the newest first, without themselves."""
-    found, cursor = [], None
+    found: list[Listed] = []
+    cursor = None
     with connect(endpoint, api_key) as client:
         while True:
             page = client.keys(cursor)
