@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from libs.rlx_compiler.tests.grids import computed_by
 from libs.rlx_compiler.tests.harness import LOOSER, described, drawn, merged
 from rlx_base.errors import ArtifactError, RlxError
@@ -57,14 +55,11 @@ def families() -> Mapping[str, Sequence[str]]:
     return dict(sorted(found.items()))
 
 
-def ops_cell(family: str, target: str, ops: Iterable[str], count: int, small: int | None = None) -> Cell:
+def ops_cell(family: str, target: str, ops: Iterable[str], count: int) -> Cell:
     """`count` generated cases of each op, compared with the interpreter's references; without those of a dtype that the
     device does not have.
-
-    `small` leaves out cases that touch more elements than that, for what is simulated gate by gate.
     """
-    cases = {op: computed_by(target, drawn(op, count)) for op in ops}
-    batches = {op: [one for one in given if small is None or _elements(one) <= small] for op, given in cases.items()}
+    batches = {op: computed_by(target, drawn(op, count)) for op in ops}
     every = [case for batch in batches.values() for case in batch]
     runs = runs_here(target)
     whole = _outcome(every, target, runs)
@@ -136,8 +131,3 @@ def _failure(error: RlxError) -> tuple[Result, int, str]:
     told = (error.caused_by or "").strip().splitlines()[:1]
     words = " ".join([f"{error.code}: {error.message.splitlines()[0]}", *(f"({line})" for line in told)])
     return ("refused" if error.status == 422 else "failed"), 0, words
-
-
-def _elements(case: Case) -> int:
-    arrays = [*case.inputs.values(), *case.expected()]
-    return max((int(np.size(array)) for array in arrays), default=0)

@@ -94,7 +94,8 @@ def test_host_becomes_a_named_level() -> None:
 
 
 def test_what_is_not_there_is_named_with_what_is() -> None:
-    assert {"c", "llvm", "aarch64", "riscv64", "wasm"} <= set(target_names()) <= set(COMPILE_TARGETS)
+    # A name that nothing compiles would be a job that waits for ever.
+    assert set(target_names()) == set(COMPILE_TARGETS)
     with pytest.raises(CompileError, match=r"E201.*did you mean 'llvm'"):
         resolve(CompileOptions("lvm"))
     with pytest.raises(CompileError, match=r"E202.*did you mean 'x86-64-v3'"):

@@ -44,7 +44,6 @@ TARGETS: Final[Mapping[str, TargetNames]] = {
     "cuda": TargetNames(("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"), "sm_80"),
     "rocm": TargetNames(("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"), "gfx90a"),
     "metal": TargetNames(("generic",), "generic"),
-    "fpga": TargetNames(("float32", "fixed16"), "float32"),
 }
 COMPILE_TARGETS: Final = tuple(TARGETS)
 
