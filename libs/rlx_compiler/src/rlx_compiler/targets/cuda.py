@@ -47,4 +47,4 @@ def _toolchain() -> Sequence[str]:
     return (llvm.version(), ptxas.version())
 
 
-TARGET: Final = Target("cuda", _describe, _emit, _build, _toolchain)
+TARGET: Final = Target("cuda", _describe, _emit, _build, _toolchain, host_ops=True)

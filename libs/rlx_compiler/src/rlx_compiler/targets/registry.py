@@ -35,7 +35,7 @@ class Target:
     `describe` gives the spec of a named CPU (`host` is this machine's) or raises E202. `emit` gives the source files
     of a program by name; `build` turns them, in a scratch folder of its own, into all the code files of a bundle.
     `toolchain` names the tools that take part with their versions, for the key; it raises E204 where one is missing.
-    `host_ops`: its code runs on the host, so that ops which the host computes can stand between its kernels.
+    `host_ops`: its runtime lets ops that the host computes stand between its kernels.
     """
 
     name: str

@@ -53,4 +53,4 @@ def _toolchain() -> Sequence[str]:
     return (f"glslang {version[1] if version else 'unknown'}", validator.splitlines()[0])
 
 
-TARGET: Final = Target("vulkan", _describe, _emit, _build, _toolchain)
+TARGET: Final = Target("vulkan", _describe, _emit, _build, _toolchain, host_ops=True)

@@ -45,4 +45,4 @@ def _toolchain() -> Sequence[str]:
     return ()
 
 
-TARGET: Final = Target("webgpu", _describe, _emit, _build, _toolchain)
+TARGET: Final = Target("webgpu", _describe, _emit, _build, _toolchain, host_ops=True)

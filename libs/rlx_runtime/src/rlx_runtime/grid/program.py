@@ -66,7 +66,7 @@ class GridProgram(Program):
             if argument.region == "weights":
                 count = argument.elements * _numpy(argument.dtype).itemsize
                 raw = weights[argument.position : argument.position + count]
-                device.write(self._buffers["weights", argument.position], self._sent(raw, argument.dtype))
+                device.write(self._buffers[_key(argument)], self._sent(raw, argument.dtype))
 
     def _arguments(self) -> list[DeviceArgument]:
         found = {(a.region, a.position, a.dtype, a.elements): a for one in self._launches for a in one.arguments}
@@ -76,7 +76,7 @@ class GridProgram(Program):
         """The bytes of each buffer: of the largest value that lies in it."""
         sizes: dict[tuple[str, int], int] = {}
         for argument in self._arguments():
-            key, size = (argument.region, argument.position), argument.elements * self._stored(argument.dtype).itemsize
+            key, size = _key(argument), argument.elements * self._stored(argument.dtype).itemsize
             sizes[key] = max(size, sizes.get(key, 0))
         for value in self._host_values():
             size = prod(value.shape) * self._stored(value.dtype).itemsize
@@ -152,7 +152,7 @@ class GridProgram(Program):
                 self._device.write(self._buffers[value.region, value.at], self._sent(raw, value.dtype))
 
     def _launch(self, place: int, launch: DeviceLaunch, rows: Any) -> None:
-        buffers = [self._buffers[argument.region, argument.position] for argument in launch.arguments]
+        buffers = [self._buffers[_key(argument)] for argument in launch.arguments]
         if rows is None:
             self._device.launch(launch, buffers)
             return
@@ -179,6 +179,12 @@ class GridProgram(Program):
     def _release(self) -> None:
         self._buffers.clear()
         self._device.close()
+
+
+def _key(argument: DeviceArgument) -> tuple[str, int]:
+    """Which buffer an argument lies in. One of no elements has a buffer apart: the place where it would be is another
+    value's, which the same kernel may write."""
+    return (argument.region, argument.position) if argument.elements else ("nothing", int(argument.written))
 
 
 class _HostMemory(Memory):

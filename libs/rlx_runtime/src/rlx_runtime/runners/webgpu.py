@@ -110,8 +110,8 @@ class WebGpuDevice:
 
     def _submit(self) -> None:
         if self._encoder is not None:
-            self._device.queue.submit([self._encoder.finish()])
-            self._encoder = None
+            encoder, self._encoder = self._encoder, None
+            self._device.queue.submit([encoder.finish()])
 
     def finish(self) -> None:
         """By reading a word: what was submitted before is through when it arrives."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlx_base.dtypes import BOOL, DTYPES, DType
-from rlx_base.errors import InternalError
+from rlx_base.errors import CompileError
 from rlx_compiler.emit.numbers import float_bits, nearest, wrapped
 
 __all__ = ["C11", "INTEGERS", "Dialect", "padded"]
@@ -82,7 +82,7 @@ class Dialect:
         """The type of a value."""
         held = dtype.bits_held
         if held.name not in self.types:
-            raise InternalError("E900", what=f"no code for {dtype}")
+            raise CompileError("E211", what=f"{dtype}, which the target does not have,")
         return self.types[held.name]
 
     def memory(self, dtype: DType) -> str:

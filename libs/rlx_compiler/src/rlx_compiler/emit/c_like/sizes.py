@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rlx_base.dtypes import STRING
 from rlx_compiler.emit.c_like.dialect import Dialect
 from rlx_compiler.loops.program import Port, Program
 
@@ -35,7 +36,10 @@ def model_header(program: Program, dialect: Dialect) -> str:
 
 def _port(name: str, place: int, port: Port, dialect: Dialect) -> list[str]:
     shape = " × ".join(map(str, port.shape)) or "scalar"
-    lines = [f"/* {shape} */", f"#define {name} {place}", f"#define {name}_TYPE {dialect.scalar(port.dtype)}"]
+    lines = [f"/* {shape} */", f"#define {name} {place}"]
+    if port.dtype == STRING:  # the host's alone
+        return lines
+    lines.append(f"#define {name}_TYPE {dialect.scalar(port.dtype)}")
     count = 1
     for dim in port.shape:
         if not isinstance(dim, int):
