@@ -25,7 +25,7 @@ from rlx_ir import expr as ir
 from rlx_ir.expr import Tensor
 from rlx_ir.layout import Layout
 
-__all__ = ["Lowered", "Part", "elements", "flops", "lower_stage"]
+__all__ = ["Lowered", "Part", "elements", "flops", "lower_stage", "lower_stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ def lower_stage(
     if spec.threads_per_block is not None and spec.threads_per_block > 1:
         grid = choose_grid(stage, spec, asked, effort, name)
         return _finished(stage, grid.plan, grid.reasons, name, params)
-    lowered = _for_cpu(stage, name, params, constants, spec, asked, effort)
+    lowered = lower_stored(stage, name, params, constants, spec, asked, effort)
     if spec.threads_per_block is None:
         return lowered
     return replace(lowered, kernel=on_grid(lowered.kernel, spec.threads_per_block))
 
 
-def _for_cpu(
+def lower_stored(
     stage: Stage,
     name: str,
     params: Mapping[str, str],
@@ -84,6 +84,7 @@ def _for_cpu(
     asked: Asked,
     effort: Effort,
 ) -> Lowered:
+    """The kernel, for a CPU, of a stage that is already written in stored indices."""
     chosen = choose(stage, spec, constants, asked, effort)
     try:
         return _finished(stage, chosen.plan, chosen.reasons, name, params)

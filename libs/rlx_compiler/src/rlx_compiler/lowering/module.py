@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlx_base.dtypes import STRING
+from rlx_compiler.convolution.alternative import Alternative
+from rlx_compiler.convolution.choose import alternative
 from rlx_compiler.fusion import Group
 from rlx_compiler.loops.interpret import run_kernel
 from rlx_compiler.loops.ir import Kernel
@@ -261,11 +263,28 @@ class _Lowering:
         params = {**names}
         params[stage.name] = _unique("output", {k: v for k, v in names.items() if k != stage.name})
         free = {value for value in names if value in self.constants}
+        weighed: tuple[str, ...] = ()
+        if self.effort.algorithms and asked == NOTHING_ASKED and self.spec.threads_per_block is None:
+            found, weighed = alternative(stage, self.layouts, params, self.constants, self.spec)
+            if found is not None:
+                self._take(found, launch, ops, weighed)
+                return
         lowered = lower_stage(stage, name, self.layouts, params, free, self.spec, asked, self.effort)
+        lowered = replace(lowered, reasons=(*weighed, *lowered.reasons))
         if len(lowered.values) == 1 and self._fold(lowered):
             return
         if lowered.kernel.body:
             self.order.append(Step(launch, lowered, ops, asked))
+
+    def _take(self, found: Alternative, launch: str, ops: tuple[str, ...], weighed: tuple[str, ...]) -> None:
+        """The kernels of an algorithm in place of the generic one."""
+        for value in found.values:
+            self.types[value.name], self.layouts[value.name] = value, None
+        self.constants |= found.constants
+        for place, (end, lowered) in enumerate(found.kernels):
+            reasons = (*weighed, *found.reasons, *lowered.reasons) if place == 0 else lowered.reasons
+            own = ops if not end else (f"{ops[0]}{end}",)
+            self.order.append(Step(f"{launch}{end}", replace(lowered, reasons=reasons), own, NOTHING_ASKED))
 
     def _fold(self, lowered: Lowered) -> bool:
         """Compute now what depends on no input. False where that would take long."""

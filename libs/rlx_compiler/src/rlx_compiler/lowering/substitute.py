@@ -14,6 +14,7 @@ __all__ = [
     "operations",
     "read_tensors",
     "reads",
+    "reads_outside",
     "reduces",
     "replace_axes",
 ]
@@ -66,6 +67,15 @@ def inline(expr: Expr, tensor: Tensor) -> Expr:
 def reads(expr: Expr) -> Iterator[Read]:
     """Every read in the expression."""
     return (part for part in walk(expr) if isinstance(part, Read))
+
+
+def reads_outside(expr: Expr) -> Iterator[Read]:
+    """Every read that stands in no reduction: those of an epilogue."""
+    if isinstance(expr, Read):
+        yield expr
+    if not isinstance(expr, Reduce):
+        for child in children(expr):
+            yield from reads_outside(child)
 
 
 def reduces(expr: Expr) -> list[Reduce]:

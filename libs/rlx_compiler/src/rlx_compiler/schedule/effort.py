@@ -16,13 +16,14 @@ class Effort:
     unroll: bool = True
     vectors: bool = True
     pack: bool = True
+    algorithms: bool = True
 
 
 FULL: Final = Effort()
-_NONE: Final = Effort(unroll=False, vectors=False, pack=False)
+_NONE: Final = Effort(unroll=False, vectors=False, pack=False, algorithms=False)
 EFFORTS: Final[Mapping[int, Effort]] = {
     0: _NONE,
     1: _NONE,
-    2: Effort(vectors=False, pack=False),
+    2: Effort(vectors=False, pack=False, algorithms=False),
     3: FULL,
 }

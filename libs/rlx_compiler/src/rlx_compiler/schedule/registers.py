@@ -50,13 +50,13 @@ def _parts(size: int, step: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=4096)
-def best_tile(all_vectors: int, all_pixels: int, reuse: Reuse, registers: int) -> TileChoice:
-    """The tile with the fewest cycles for all vectors and pixels that fits the registers."""
+def best_tile(all_vectors: int, all_pixels: int, reuse: Reuse, registers: int, unit: int = 1) -> TileChoice:
+    """The tile with the fewest cycles for all vectors and pixels that fits the registers; pixels by whole units."""
     best: tuple[float, int, int] | None = None
     for vectors in range(1, min(all_vectors, _MOST_VECTORS) + 1):
-        for pixels in range(1, min(all_pixels, _MOST_PIXELS) + 1):
+        for pixels in range(unit, min(all_pixels, max(_MOST_PIXELS, unit)) + 1, unit):
             needed = vectors * pixels + (vectors if reuse.per_vector and pixels > 1 else 0) + 1
-            if needed > registers and vectors * pixels > 1:
+            if needed > registers and (vectors > 1 or pixels > unit):
                 continue
             cycles = sum(
                 count_v * count_p * _cycles(v, p, reuse)

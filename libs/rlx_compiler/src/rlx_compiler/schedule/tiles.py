@@ -10,6 +10,7 @@ from rlx_compiler.lowering.segments import segments
 from rlx_compiler.schedule.facts import Facts
 from rlx_compiler.schedule.plan import Plan
 from rlx_compiler.schedule.registers import Reuse, TileChoice, best_tile
+from rlx_ir.expr import Apply, Literal, walk
 
 __all__ = ["copies", "pixel_axis", "row_of", "tile_of"]
 
@@ -44,7 +45,8 @@ def tile_of(facts: Facts, vector: str, pixel: str | None, lanes: int) -> TileCho
         pixels = max(1, min(inner, asked.blocks.get(pixel, inner), asked.staging.get(pixel, inner)))
     if facts.summed:
         registers = min(facts.spec.vector_registers, facts.room + 1)
-        chosen = best_tile(vectors, pixels, _reuse(facts, vector, pixel), registers)
+        unit = 1 if pixel is None else _unit(facts, pixel)
+        chosen = best_tile(vectors, pixels, _reuse(facts, vector, pixel), registers, unit)
     else:
         chosen = TileChoice(min(_ELEMENTWISE_VECTORS, vectors), 1, 1.0)
     if pixel is not None and pixel in asked.unroll:
@@ -57,6 +59,14 @@ def tile_of(facts: Facts, vector: str, pixel: str | None, lanes: int) -> TileCho
             f"expected {100 * min(1.0, chosen.efficiency):.0f} % of peak"
         )
     return chosen
+
+
+def _unit(facts: Facts, pixel: str) -> int:
+    """Of what the pixels of a tile must be a multiple: where an axis runs through several rows of an image, whole rows
+    make addresses that are known."""
+    parts = (part for expr in (facts.stage.body, *facts.stage.indices) for part in walk(expr))
+    rows = (part.arguments for part in parts if isinstance(part, Apply) and part.function in ("floor_div", "mod"))
+    return max((int(k.value) for a, k in rows if a == facts.axes[pixel] and isinstance(k, Literal)), default=1)
 
 
 def _reuse(facts: Facts, vector: str, pixel: str | None) -> Reuse:

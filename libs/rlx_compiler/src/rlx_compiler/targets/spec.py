@@ -37,6 +37,8 @@ class TargetSpec:
     `most_lanes` limits vectors of narrow elements where the language does. A device without `float64` computes
     functions of float32 in float32 alone; where its compiler `reassociates` sums, no formula may count on their order.
 
+    `local_bytes` is what a kernel may keep on the stack.
+
     `threads_per_block`, `shared_bytes` and `subgroup` are those of a GPU's blocks; a CPU has None. A device that runs
     blocks one by one, each by a processor of its own (a CPU behind OpenCL), has blocks of one thread. `spaces` are in
     order of preference: the first one is where tensors live.
@@ -56,6 +58,7 @@ class TargetSpec:
     shared_bytes: int | None = None
     subgroup: int | None = None
     most_lanes: int | None = None
+    local_bytes: int = 1 << 20
     float64: bool = True
     reassociates: bool = False
 

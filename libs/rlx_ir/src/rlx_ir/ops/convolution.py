@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from rlx_ir.expr import Axis, Expr, Tensor, all_of, cast, define, literal, selec
 from rlx_ir.op import Array, Op, register
 from rlx_ir.ops.axes import result_axes
 from rlx_ir.ops.rules import accumulator, check_dtype, check_equal_dtypes, check_rank, inherit, refuse
-from rlx_ir.ops.window import Padding, Window, kernel_axes, padded, windows
+from rlx_ir.ops.window import Padding, Window, kernel_axes, windows
 from rlx_ir.types import TensorType
 
 __all__ = ["Conv", "Conv2d", "check_channels"]
@@ -85,9 +86,9 @@ class _Convolution(Op):
         places = [window.place(o, k) for window, o, k in zip(along, image, kernel, strict=True)]
         inside = all_of([c for window, place in zip(along, places, strict=True) for c in window.inside(place)])
         wide = accumulator(input.dtype)
-        x = select(inside, cast(input[(batch, channel, *places)], wide), literal(0, wide))
+        x = cast(input[(batch, channel, *places)], wide)
         w = cast(weight[(output_channel, input_channel, *kernel)], wide)
-        y = total(x * w, over=(input_channel, *kernel))
+        y = total(select(inside, x * w, literal(0, wide)), over=(input_channel, *kernel))
         if bias is not None:
             y = y + cast(bias[output_channel], wide)
         return (define("output", axes, cast(y, input.dtype)),)
@@ -97,20 +98,20 @@ class _Convolution(Op):
         along = self._windows(input.shape, weight.shape)
         outputs = [window.output for window in along]
         sizes = [size for size in outputs if isinstance(size, int)]
-        count = int(np.prod(sizes, dtype=np.int64))
         batch, channels, out = input.shape[0], input.shape[1], weight.shape[0]
         groups = self.groups
-        image = padded(input.astype(np.float64), along, 0.0)
+        image = input.astype(np.float64)
         kernel = weight.astype(np.float64).reshape(groups, out // groups, channels // groups, *weight.shape[2:])
-        y = np.zeros((batch, groups, out // groups, count))
+        y = np.zeros((batch, groups, out // groups, *sizes))
         for place in itertools.product(*(range(window.kernel) for window in along)):
-            cuts: list[Any] = [...]
-            for k, window, size in zip(place, along, sizes, strict=True):
-                first = k * window.dilation
-                cuts.append(slice(first, first + (size - 1) * window.stride + 1 if size else first, window.stride))
-            seen = image[tuple(cuts)].reshape(batch, groups, channels // groups, count)
+            pairs = [window.seen(k) for window, k in zip(along, place, strict=True)]
+            to: Any = (..., *(written for written, _ in pairs))
+            read: Any = (..., *(read for _, read in pairs))
             at: Any = (..., *place)
-            y += np.matmul(kernel[at], seen)
+            seen = image[read]
+            flat = seen.reshape(batch, groups, channels // groups, math.prod(seen.shape[2:]))
+            term = np.matmul(kernel[at], flat)
+            y[to] += term.reshape(*term.shape[:3], *seen.shape[2:])
         y = y.reshape(batch, out, *sizes)
         if bias is not None:
             y += bias.astype(np.float64).reshape(1, -1, *[1] * len(sizes))
@@ -122,8 +123,9 @@ class _Convolution(Op):
 class Conv2d(_Convolution):
     """y[n, o, h, w] = bias[o] + Σ_{i,p,q} x[n, g·I + i, h·s + p·d − t, w·s + q·d − l] · weight[o, i, p, q].
 
-    g = ⌊o · groups ÷ O⌋ is the group of output channel o; outside of the image x is 0; s are the strides, d the
-    dilations, t and l the padding above and at the left.
+    g = ⌊o · groups ÷ O⌋ is the group of output channel o; s are the strides, d the dilations, t and l the padding above
+    and at the left. A padded place adds nothing, whatever its weight: the sum runs over places of the image alone, so
+    an infinite weight beside the image makes no NaN.
     Shapes: input (N, C, H, W), weight (O, C ÷ groups, P, Q), bias (O) → (N, O, H′, W′) with
     H′ = ⌊(H + padding − (P − 1)·d − 1) ÷ s⌋ + 1.
     Errors: E110 where channels, groups, bias, dtypes or ranks do not fit, or the window outgrows the padded image.

@@ -108,8 +108,9 @@ class ConvTranspose(Op):
             if stride > 1:
                 conditions.append(apply("eq", reached % stride, 0))
         wide = accumulator(input.dtype)
-        x = select(all_of(conditions), cast(input[(axes[0], channel, *places)], wide), literal(0, wide))
-        y = total(x * cast(weight[(channel, within, *kernel)], wide), over=(input_channel, *kernel))
+        x = cast(input[(axes[0], channel, *places)], wide)
+        term = x * cast(weight[(channel, within, *kernel)], wide)
+        y = total(select(all_of(conditions), term, literal(0, wide)), over=(input_channel, *kernel))
         if bias is not None:
             y = y + cast(bias[axes[1]], wide)
         return (define("output", axes, cast(y, input.dtype)),)

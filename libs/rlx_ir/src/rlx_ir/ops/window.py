@@ -44,6 +44,16 @@ class Window:
         """The input index that output place and kernel place see; padding where it is out of bounds."""
         return output * self.stride + kernel * self.dilation - self.before
 
+    def seen(self, kernel: int) -> tuple[slice, slice]:
+        """The output places at which this kernel place sees the input, and the input places that they see."""
+        assert isinstance(self.size, int)
+        assert isinstance(self.output, int)
+        offset = kernel * self.dilation - self.before
+        first = min(max(0, -(offset // self.stride)), self.output)
+        end = max(first, min(self.output, (self.size - 1 - offset) // self.stride + 1))
+        start = first * self.stride + offset
+        return slice(first, end), slice(start, start + (end - first) * self.stride, self.stride)
+
     def inside(self, place: Expr) -> list[Expr]:
         """The conditions that an index is in bounds; only those that can fail."""
         conditions: list[Expr] = []

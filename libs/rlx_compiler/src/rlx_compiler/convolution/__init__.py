@@ -1,0 +1,1 @@
+"""Algorithms for convolutions beside their definition: `choose` is the table, and each algorithm a file."""
