@@ -203,6 +203,7 @@ class _Winograd:
         params = (self._input, weight, *buffers.values())
         values = (self.conv.input.name, self._own_weight, *(tensor.name for tensor in buffers))
         flops = self._gather_flops + 2 * self.products + self._scatter_flops
+        assert isinstance(product.plan, Plan)
         plan = replace(product.plan, loops=(Loop("tile", block, "parallel"), *product.plan.loops))
         lowered = Lowered(
             Kernel("conv2d_winograd", params, (loop,)),

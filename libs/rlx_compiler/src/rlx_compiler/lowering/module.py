@@ -280,11 +280,13 @@ class _Lowering:
         """The kernels of an algorithm in place of the generic one."""
         for value in found.values:
             self.types[value.name], self.layouts[value.name] = value, None
-        self.constants |= found.constants
+        for own, elements in found.constants.items():
+            self.constants[own] = elements
+            self.types[own], self.layouts[own] = Tensor(own, elements.shape, self.types[launch].dtype), None
         for place, (end, lowered) in enumerate(found.kernels):
             reasons = (*weighed, *found.reasons, *lowered.reasons) if place == 0 else lowered.reasons
-            own = ops if not end else (f"{ops[0]}{end}",)
-            self.order.append(Step(f"{launch}{end}", replace(lowered, reasons=reasons), own, NOTHING_ASKED))
+            part = ops if not end else (f"{ops[0]}{end}",)
+            self.order.append(Step(f"{launch}{end}", replace(lowered, reasons=reasons), part, NOTHING_ASKED))
 
     def _fold(self, lowered: Lowered) -> bool:
         """Compute now what depends on no input. False where that would take long."""

@@ -35,6 +35,7 @@ def _describe(asked: str) -> TargetSpec:
         l2_bytes=256 << 10,
         native=frozenset({"sqrt", "floor", "ceil", "round"}),
         spaces=(MAIN_MEMORY,),
+        local_bytes=128 << 10,  # half of the stack that the linker gives it
     )
 
 
