@@ -97,9 +97,12 @@ def conv_text(module: Module) -> str:
 
 
 def test_nothing_is_tested_inside_of_a_padded_convolution() -> None:
-    """Guards are bounds of loops, and edges are code of their own: no condition is left."""
-    for attributes in ({"groups": 32}, {}, {"strides": (2, 2)}, {"dilations": (2, 2)}):
-        text = conv_text(conv(32, 12, 32, padding=(1, 1), **attributes))
+    """Guards are bounds of loops, and edges are code of their own: no condition is left.
+
+    24 channels are no whole vectors, so the definition is what is computed.
+    """
+    for attributes in ({"groups": 24}, {}, {"strides": (2, 2)}, {"dilations": (2, 2)}):
+        text = conv_text(conv(24, 12, 24, padding=(1, 1), **attributes))
         assert "select" not in text
         assert " if " not in text
         assert "fma(" in text
