@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.onnx_graphs import efficientnet_lite0
-from examples.efficientnet_lite0 import convert, preprocess
-from examples.efficientnet_lite0.photos import PHOTOS
+from benchmarks.models import lite0
+from examples.efficientnet_lite0 import convert
 from rlx_compiler import CompileOptions, compile_source
 
 HERE = Path(__file__).with_name("wasm")
@@ -25,8 +24,8 @@ LARGEST_DIFFERENCE = 1e-3
 def measure(targets: list[str], rounds: int, node: str, folder: Path) -> list[dict[str, object]]:
     """For each peer its name, the fastest and the median of its milliseconds, and the ratio of medians to the first."""
     source = convert.convert()
-    (folder / "model.onnx").write_bytes(efficientnet_lite0(source.with_suffix(".safetensors")).SerializeToString())
-    preprocess.read_image(PHOTOS[0].path).tofile(folder / "image.f32")
+    (folder / "model.onnx").write_bytes(lite0.model().SerializeToString())
+    lite0.inputs()["image"].tofile(folder / "image.f32")
     bundles = [compile_source(source, CompileOptions(name), folder / name.replace(":", "-")) for name in targets]
     command = [node, *_flags(node), str(HERE / "peers.mjs"), str(folder / "model.onnx"), str(folder / "image.f32")]
     command += [str(rounds), *(str(bundle.directory) for bundle in bundles)]
