@@ -14,7 +14,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup models compose lint format wheels generated test compose-test chaos gpu-check gpu-ops fuzz schemathesis openapi lock \
-	demo up bench bench-readme bench-wasm conformance matrix browser-test docs web web-test clean
+	demo up bench bench-readme bench-wasm conformance trained matrix browser-test docs web web-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,9 @@ matrix: setup models ## every op family and the example models on every target (
 
 browser-test: setup models ## a network as WebAssembly in Chromium, on photos
 	$(RUN) pytest -m browser --timeout=300 -rs tests/browser
+
+trained: setup models ## trained ONNX models on real input, beside onnxruntime and by what they should find
+	$(RUN) pytest -m trained --timeout=900 tests/trained
 
 docs: setup ## the documentation in build/docs, with the tables that the code gives
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

@@ -29,6 +29,8 @@ def doubled(model: onnx.ModelProto) -> onnx.ModelProto:
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i == TensorProto.FLOAT:
                 attribute.i = TensorProto.DOUBLE
+            if node.op_type == "Constant" and attribute.t.data_type == TensorProto.FLOAT:
+                attribute.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(attribute.t).astype(np.float64)))
     return wide
 
 
