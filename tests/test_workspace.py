@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MEMBERS = sorted(path.parent for folder in ("libs", "services") for path in (ROOT / folder).glob("*/pyproject.toml"))
-LOCKS = ("requirements.lock", "models.lock", "compose.lock", "web.lock")
+LOCKS = ("requirements.lock", "models.lock", "trained.lock", "compose.lock", "web.lock")
 
 
 def project(member: Path) -> dict[str, object]:

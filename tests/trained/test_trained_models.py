@@ -26,7 +26,7 @@ from rlx_ir.interpreter import run
 pytestmark = pytest.mark.trained
 
 Array = NDArray[Any]
-ROOT = Path(__file__).parents[2] / "build" / "models"
+ROOT = Path(__file__).parents[2] / "build" / "trained"
 RATE = 16000
 DETECTORS = ("", "_16k_op15", "_16k_sequence", "_half", "_op18_ifless", "_openvino_16k")
 
