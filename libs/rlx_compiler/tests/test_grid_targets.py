@@ -130,6 +130,23 @@ def double():
         compile_module(module, CompileOptions("webgpu"), tmp_path / "bundle")
 
 
+@pytest.mark.parametrize("result", ["rlx.sin(x)", 'rlx.cast(x, to="float8_e4m3fn")'])
+def test_long_indices_of_functions_and_bits_of_small_floats_are_glsl_too(result: str, tmp_path: Path) -> None:
+    try:
+        find_target("vulkan").toolchain()
+    except CompileError as error:
+        pytest.skip(str(error).splitlines()[0])
+    module = parse(
+        f"""
+@rlx.module
+def net():
+    x = rlx.tensor(shape=[4], dtype="float32")
+    return {result}
+"""
+    )
+    compile_module(module, CompileOptions("vulkan"), tmp_path / "bundle")
+
+
 def test_the_report_of_cuda_tells_registers_and_spills(tmp_path: Path) -> None:
     try:
         find_target("cuda").toolchain()

@@ -68,6 +68,8 @@ GLSL: Final = GridLanguage(
         same_width="{target}({value})",
         is_nan="isnan({value})",
         fused="fma({a}, {b}, {c})",
+        # Functions that are called count in 64 bits, and no array takes those.
+        place="int({index})",
         own_truth=True,
         wide_integers=True,
         cuts={

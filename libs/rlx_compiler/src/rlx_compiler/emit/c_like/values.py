@@ -154,7 +154,10 @@ class CValues(Writer):
             return replace(value, dtype=dtype)
         if value.lanes > 1:
             return Value(self.vectors.reinterpret(value.text, dtype, value.lanes), dtype, value.lanes)
-        floats = value.dtype.is_float != dtype.is_float and "float16" not in (value.dtype.name, dtype.name)
+        floats = value.dtype.bits_held.is_float != dtype.bits_held.is_float and "float16" not in (
+            value.dtype.name,
+            dtype.name,
+        )
         template = self.dialect.bitcast if floats else self.dialect.same_width
         text = template.format(source=source, target=target, value=value.text)
         return self._cut(text, dtype) if self.dialect.wide_integers else Value(text, dtype, 1)
