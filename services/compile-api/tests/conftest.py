@@ -57,7 +57,11 @@ def start_api(tmp_path: Path, quiet_threads: None) -> Iterator[StartApi]:
     clients: list[TestClient] = []
 
     def start(database_url: str = "", **settings: object) -> Api:
-        made = Settings(data_folder=tmp_path / "data", database_url=database_url, lease_seconds=4, **settings)
+        # Whoever listens at the usual ports of this machine is none of a test's.
+        nobody = {"scheduler_url": "http://127.0.0.1:1", "gss_url": "http://127.0.0.1:1"}
+        made = Settings(
+            data_folder=tmp_path / "data", database_url=database_url, lease_seconds=4, **{**nobody, **settings}
+        )
         broker, clock = ListBroker(), Clock()
         app = create_app(made, broker, clock, inspect_text)
         client = TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
