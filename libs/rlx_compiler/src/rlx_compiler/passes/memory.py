@@ -23,12 +23,13 @@ def check_memory(module: Module, spec: TargetSpec, *, strict: bool) -> list[str]
     for name, affinity, span in _declared(module):
         if affinity.location in spec.locations:
             continue
-        wrong = VerifyError(
-            "E122", at=span, name=name, declared=affinity.location, known=", ".join(sorted(spec.locations))
-        )
         if strict:
-            raise wrong
-        warnings.append(f"{wrong.message}: it is declared in {affinity.location}, {spec.spaces[0].location} is used")
+            known = ", ".join(sorted(spec.locations))
+            raise VerifyError("E122", at=span, name=name, declared=affinity.location, known=known)
+        warnings.append(
+            f"memory_affinity mismatch on tensor {name}: it is declared in {affinity.location}, which {spec.target} "
+            f"has not; {spec.spaces[0].location} is used (with --strict this is an error)"
+        )
     return warnings
 
 
