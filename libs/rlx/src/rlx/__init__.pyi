@@ -415,8 +415,9 @@ def conv2d(
 ) -> Value:
     """y[n, o, h, w] = bias[o] + Σ_{i,p,q} x[n, g·I + i, h·s + p·d − t, w·s + q·d − l] · weight[o, i, p, q].
 
-    g = ⌊o · groups ÷ O⌋ is the group of output channel o; outside of the image x is 0; s are the strides, d the
-    dilations, t and l the padding above and at the left.
+    g = ⌊o · groups ÷ O⌋ is the group of output channel o; s are the strides, d the dilations, t and l the padding above
+    and at the left. A padded place adds nothing, whatever its weight: the sum runs over places of the image alone, so
+    an infinite weight beside the image makes no NaN.
     Shapes: input (N, C, H, W), weight (O, C ÷ groups, P, Q), bias (O) → (N, O, H′, W′) with
     H′ = ⌊(H + padding − (P − 1)·d − 1) ÷ s⌋ + 1.
     Errors: E110 where channels, groups, bias, dtypes or ranks do not fit, or the window outgrows the padded image.
