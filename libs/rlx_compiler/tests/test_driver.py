@@ -51,7 +51,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 COMMON = {"manifest.json", "librlx_kernel.so", "rlx_kernel.h", "weights.bin", "report.json", "model.rlx"}
 
 
-@pytest.mark.parametrize(("target", "files"), [("llvm", {"kernel.ll", "kernel.bc"}), ("c", {"kernel.c", "rlx_model.h"})])
+@pytest.mark.parametrize(
+    ("target", "files"), [("llvm", {"kernel.ll", "kernel.bc"}), ("c", {"kernel.c", "rlx_model.h"})]
+)
 def test_a_bundle_holds_its_code_weights_text_and_report(
     model: Path, tmp_path: Path, target: str, files: set[str]
 ) -> None:
