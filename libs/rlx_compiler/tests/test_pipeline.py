@@ -103,6 +103,7 @@ def test_a_dimension_without_a_value_is_an_error_that_says_how_to_give_it() -> N
         lower(parse(SYMBOLIC), WIDE, CompileOptions())
     assert error.value.code == "RLX-E210"
     assert "CompileOptions(dims={'N': 1})" in error.value.help
+    assert "--dim N=1" in error.value.help
     found = lower(parse(SYMBOLIC), WIDE, CompileOptions(dims={"N": 5}))
     x = noise(5, 3)
     np.testing.assert_array_equal(run_program(found.program, {"x": x})["output"], np.maximum(x, 0))

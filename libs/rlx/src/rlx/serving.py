@@ -43,6 +43,7 @@ def serve(
     *models: Any,
     config: Path | str | None = None,
     node: str | None = None,
+    bind_addr: str | None = None,
     target: str = "llvm",
     profiling: Path | str | None = None,
     announce: Callable[[str], None] = print,
@@ -50,9 +51,9 @@ def serve(
     """Compile the models, serve them over HTTP until SIGTERM or Ctrl-C, then drain.
 
     A model is a module, a function under `@rlx.module`, or a path; it is served under its module's name. `config` is
-    the node's YAML file, `node` its id in it. `profiling` names a file for the timings of the latest runs, written
-    when the node ends. Raises what compiling raises; exits with 2 for settings that do not fit, with 3 where it cannot
-    listen.
+    the node's YAML file, `node` its id in it. `bind_addr` is the HOST:PORT to listen on, whatever the file says.
+    `profiling` names a file for the timings of the latest runs, written when the node ends. Raises what compiling
+    raises; exits with 2 for settings that do not fit, with 3 where it cannot listen.
     """
     local: dict[Replica, Path] = {}
     for model in models:
@@ -60,6 +61,7 @@ def serve(
         local[Replica(result.manifest.model, "1", target, result.digest)] = result.directory
     arguments = [] if config is None else ["--config", str(config)]
     arguments += [] if node is None else ["--node", node]
+    arguments += [] if bind_addr is None else ["--bind-addr", bind_addr]
     recorder = None if profiling is None else Recorder(Path(profiling))
 
     def application(settings: RunSettings) -> FastAPI:

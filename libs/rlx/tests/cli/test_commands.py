@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 from rlx.cli import main
+from rlx_base.errors import ArtifactError
+from rlx_wire.manifest import Manifest
 
 MODEL = """\
 # doubles, then keeps what is positive
@@ -157,6 +161,32 @@ def test_a_changed_bundle_is_rejected(model: Path, tmp_path: Path) -> None:
     answer = rlx("verify", tmp_path / "out" / "llvm")
     assert answer.returncode == 1
     assert "artifact rejected" in answer.stderr
+
+
+def test_a_whole_bundle_for_another_machine_is_verified(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(manifest: Manifest) -> NoReturn:
+        raise ArtifactError("E312", target=manifest.target, why="there is no driver")
+
+    rlx("compile", "-m", model, "-o", tmp_path / "out")
+    monkeypatch.setattr("rlx_runtime.check_host", refuse)
+    answer = rlx("verify", tmp_path / "out" / "llvm")
+    assert answer.returncode == 0
+    assert "every file matches" in answer.stdout
+    assert "this host cannot run it: nothing here runs bundles of target llvm: there is no driver" in answer.stdout
+    (tmp_path / "out" / "llvm" / "weights.bin").write_bytes(b"changed")
+    assert rlx("verify", tmp_path / "out" / "llvm").returncode == 1
+
+
+def test_the_address_of_the_command_line_goes_before_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "node.yaml").write_text("bind_addr: 127.0.0.1:1\n")
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        address = f"127.0.0.1:{busy.getsockname()[1]}"
+        command = [str(Path(sys.executable).parent / "rlx"), "run", "-c", str(tmp_path / "node.yaml")]
+        answer = subprocess.run([*command, "--bind-addr", address], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 3
+    assert f"cannot listen on {address}" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ def test_a_second_compile_comes_from_the_cache(model: Path, cache: CompileCache)
     assert cache.entries() == []
 
 
+@pytest.mark.parametrize("command", [("compile", "-o", "out", "-m"), ("analyze", "-m"), ("infer", "-i", "x=1", "-m")])
+def test_a_dimension_that_the_model_lacks_is_refused_with_those_it_has(model: Path, command: tuple[str, ...]) -> None:
+    error = rlx(*command, model, "--dim", "M=1", "--dim", "N=1").exception
+    assert isinstance(error, CompileError)
+    assert error.message == "net has no dimension M"
+    assert error.help.endswith(": N")
+
+
 def test_infer_compiles_a_text_once(model: Path, cache: CompileCache) -> None:
     for size in (4, 4, 5):
         answer = rlx("infer", "-m", model, "-i", "x=1", "--dim", f"N={size}", "--json")

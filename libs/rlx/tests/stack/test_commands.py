@@ -89,6 +89,13 @@ def test_down_says_that_nothing_runs(tmp_path: Path) -> None:
     assert answer.exception.message == f"no stack runs on {tmp_path}"
 
 
+def test_down_says_that_the_stack_has_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[StackSettings] = []
+    monkeypatch.setattr("rlx.stack.down", asked.append)
+    assert rlx("down", "--data", tmp_path).output == "RLX has stopped\n"
+    assert asked == [StackSettings(data=tmp_path)]
+
+
 def test_down_gives_up_on_a_stack_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "DOWN_SECONDS", 0.1)
     monkeypatch.setattr(control.os, "kill", lambda pid, number: None)

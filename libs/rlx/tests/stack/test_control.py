@@ -119,6 +119,7 @@ def test_a_second_stack_on_the_folder_is_refused(start, tmp_path: Path) -> None:
         control.up(StackSettings(data=tmp_path))
     assert caught.value.code == "RLX-E541"
     assert f"rlx down --data {tmp_path}" in caught.value.help
+    assert "rlx up --data DIR --port-base PORT" in caught.value.help
 
 
 def test_a_busy_port_is_named_before_anything_starts(tmp_path: Path) -> None:

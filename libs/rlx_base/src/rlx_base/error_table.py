@@ -237,7 +237,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "E210",
         422,
         "{name} has dimensions without a value: {names}",
-        "give each one, as in CompileOptions(dims={{{example!r}: 1}})",
+        "give each one, as in `rlx compile --dim {example}=1`, or CompileOptions(dims={{{example!r}: 1}}) in Python",
     ),
     ("E211", 422, "{what} cannot be compiled to a kernel", "rewrite the model without it; the interpreter can run it"),
     ("E212", 409, "the compilation was stopped", "whoever started it asked for that; start it again"),
@@ -252,6 +252,12 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         422,
         "this is no ONNX model: {what}",
         "give a file that onnx.checker accepts, with its external data beside it",
+    ),
+    (
+        "E215",
+        422,
+        "{name} has no dimension {unknown}",
+        "the dimensions that it leaves open, and that --dim NAME=SIZE or `dims` gives a size: {known}",
     ),
     (
         "E221",
@@ -477,7 +483,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "E510",
         503,
         "cannot listen on {address}: {reason}",
-        "`ss -ltnp` shows who has the port; choose another with --bind-addr",
+        "`ss -ltnp` shows who has the port; choose another with --bind-addr HOST:PORT",
     ),
     ("E511", 507, "nothing can be written to {folder}: {reason}", "free space there, or choose another data_folder"),
     (
@@ -520,7 +526,7 @@ TABLE: Final[dict[str, ErrorKind]] = _table(
         "E541",
         409,
         "a stack already runs on {folder}: {where}",
-        "`rlx down --data {folder}` stops it; --data DIR starts another one beside it",
+        "`rlx down --data {folder}` stops it; `rlx up --data DIR --port-base PORT` starts another one beside it",
     ),
     ("E542", 500, "{program} is not installed", "install the package {package} into this environment"),
     (

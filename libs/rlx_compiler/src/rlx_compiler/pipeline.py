@@ -27,10 +27,10 @@ from rlx_compiler.passes.memory import check_memory
 from rlx_compiler.report import report_of
 from rlx_compiler.schedule.effort import EFFORTS
 from rlx_compiler.targets.spec import TargetSpec
-from rlx_ir.dims import symbols
 from rlx_ir.module import Module
 from rlx_ir.passes import LEVELS as TARGET_FREE
 from rlx_ir.passes import Pass, Specialise, apply_passes
+from rlx_ir.specialise import open_dims
 from rlx_ir.types import TensorType
 
 __all__ = ["LEVELS", "Compiled", "lower", "optimise"]
@@ -62,7 +62,7 @@ def optimise(
 ) -> Module:
     """The module after all passes of the level, its dimensions bound. Raises E210 where one has no value."""
     bound: tuple[Pass, ...] = (Specialise(tuple(sorted(options.dims.items()))),) if options.dims else ()
-    free = _unbound(module) - set(options.dims)
+    free = open_dims(module) - set(options.dims)
     if free:
         names = sorted(free)
         raise CompileError("E210", name=module.name, names=", ".join(names), example=names[0])
@@ -88,16 +88,6 @@ def lower(
     lowered = lower_module(optimised, groups, spec, EFFORTS[options.opt_level])
     report = report_of(optimised, groups, lowered, spec, options, LEVELS[options.opt_level], warnings)
     return Compiled(lowered.program, report, tuple(warnings), lowered.nests)
-
-
-def _unbound(module: Module) -> set[str]:
-    found: set[str] = set()
-    for part in module.modules():
-        for value in (*part.inputs, *(result for node in part.nodes for result in node.results)):
-            if isinstance(value.type, TensorType):
-                for dim in value.type.shape:
-                    found |= symbols(dim)
-    return found
 
 
 def _check_types(module: Module) -> None:

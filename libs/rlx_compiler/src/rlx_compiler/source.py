@@ -18,6 +18,7 @@ from rlx_base.errors import CompileError, TextError
 from rlx_ir.archive import read_rlxz
 from rlx_ir.constants import Resolver, check_file_name
 from rlx_ir.module import Module
+from rlx_ir.specialise import open_dims
 from rlx_ir.text import Limits, parse
 from rlx_ir.text.lexing import decode
 
@@ -97,6 +98,7 @@ def load_source(path: Path) -> Source:
 def load_module(path: Path, dims: Mapping[str, int] | None = None) -> Module:
     """The entry module of the model at a path. Raises as `load_source` and `Source.parse`, and as `import_onnx`.
 
+    Raises E215 for a size of a dimension that a text does not have: a name with a slip in it would change nothing.
     An `.onnx` model is imported for these sizes of its open dimensions, which more models allow than without.
     """
     if path.is_dir():
@@ -105,7 +107,12 @@ def load_module(path: Path, dims: Mapping[str, int] | None = None) -> Module:
         from rlx_compiler.onnx import import_onnx
 
         return import_onnx(path, dims=dims).module
-    return load_source(path).parse()
+    module = load_source(path).parse()
+    if dims and (unknown := sorted(set(dims) - (known := open_dims(module)))):
+        raise CompileError(
+            "E215", name=module.name, unknown=", ".join(unknown), known=", ".join(sorted(known)) or "none"
+        )
+    return module
 
 
 def _read(path: Path) -> memoryview:

@@ -1,4 +1,4 @@
-"""A module with its symbolic dimensions replaced by numbers."""
+"""The symbolic dimensions of a module, and the module with them replaced by numbers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from dataclasses import replace
 
 from rlx_base.errors import RlxError
 from rlx_ir.builder import infer
+from rlx_ir.dims import symbols
 from rlx_ir.module import Module, Node, Value
 from rlx_ir.types import TensorType
 
-__all__ = ["specialise"]
+__all__ = ["open_dims", "specialise"]
+
+
+def open_dims(module: Module) -> set[str]:
+    """The names of the dimensions that still need a value before the module can be compiled."""
+    found: set[str] = set()
+    for part in module.modules():
+        for value in (*part.inputs, *(result for node in part.nodes for result in node.results)):
+            if isinstance(value.type, TensorType):
+                for dim in value.type.shape:
+                    found |= symbols(dim)
+    return found
 
 
 def specialise(module: Module, dims: Mapping[str, int]) -> Module:

@@ -37,7 +37,8 @@ def analyze(
     from rlx_compiler import CompileOptions
     from rlx_compiler.source import load_module
 
-    module = load_module(model)
+    sizes = sizes_of(dim)
+    module = load_module(model, sizes)
     if tiles:
         legal = tiles_of(module)
         rows = [
@@ -46,7 +47,7 @@ def analyze(
         ]
         show({"tiles": [asdict(tile) for tile in legal]}, as_json, columns(("VALUE", "OP", "OPERAND", "BLOCKS"), rows))
         return
-    options = CompileOptions(target=target, opt_level=opt_level, dims=sizes_of(dim))
+    options = CompileOptions(target=target, opt_level=opt_level, dims=sizes)
     found = analyze_module(module, options)
     kernels = [
         (

@@ -27,6 +27,12 @@ def run(
         Path | None, typer.Option("--config", "-c", help="The node's YAML file.", exists=True, dir_okay=False)
     ] = None,
     node: Annotated[str | None, typer.Option("--node", help="This node's id in the file's cluster.nodes.")] = None,
+    bind_addr: Annotated[
+        str | None,
+        typer.Option(
+            "--bind-addr", metavar="HOST:PORT", help="Where to listen; default what the file says, or 127.0.0.1:8080."
+        ),
+    ] = None,
     target: Target = "llvm",
     profiling: Annotated[
         bool, typer.Option("--profiling", help="Time every kernel; the latest runs go to profile.json at the end.")
@@ -42,6 +48,7 @@ def run(
         *(model or []),
         config=config,
         node=node,
+        bind_addr=bind_addr,
         target=target,
         profiling="profile.json" if profiling else None,
         announce=lambda line: print(line, flush=True),

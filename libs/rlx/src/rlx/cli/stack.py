@@ -90,3 +90,4 @@ def down(data: Data = None) -> None:
     from rlx.stack import down as stop_stack
 
     stop_stack(StackSettings(data=data or settings.default_data()))
+    print("RLX has stopped")

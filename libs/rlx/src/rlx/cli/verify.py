@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rlx.cli.terminal import Json, show
+from rlx_base.errors import ArtifactError
 
 __all__ = ["register", "verify"]
 
@@ -32,7 +33,7 @@ def verify(
     check: Annotated[Check, typer.Option("--check", help="What to prove of a model.")] = Check.structure,
     as_json: Json = False,
 ) -> None:
-    """Check a model (text, types, shapes, schedules, weights) or a bundle (every digest, ABI, CPU features).
+    """Check a model (text, types, shapes, schedules, weights) or a bundle (every digest, ABI; whether it runs here).
 
     Example: rlx verify models/resnet18.rlx
     """
@@ -60,12 +61,22 @@ def _bundle(path: Path) -> tuple[dict[str, Any], str]:
     from rlx_wire.bundle import verify_bundle
 
     manifest = verify_bundle(path)
-    check_host(manifest)
-    answer = {"bundle": str(path), "digest": manifest.digest, "target": manifest.target, "cpu": manifest.cpu}
-    text = (
-        f"{path}: every file matches bundle {manifest.digest[:12]} ({manifest.target}, {manifest.cpu}); "
-        "this host can run it"
-    )
+    # A bundle for another machine is as whole as one for this: that it cannot run here refuses nothing.
+    why = None
+    try:
+        check_host(manifest)
+    except ArtifactError as error:
+        why = error.message.removeprefix("artifact rejected: ")
+    answer = {
+        "bundle": str(path),
+        "digest": manifest.digest,
+        "target": manifest.target,
+        "cpu": manifest.cpu,
+        "runs_here": why is None,
+        "why_not": why,
+    }
+    runs = "this host can run it" if why is None else f"this host cannot run it: {why}"
+    text = f"{path}: every file matches bundle {manifest.digest[:12]} ({manifest.target}, {manifest.cpu}); {runs}"
     return answer, text
 
 
