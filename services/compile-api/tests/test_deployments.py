@@ -94,6 +94,26 @@ def test_a_wrong_deployment_is_refused(api: Api, body: dict[str, object], status
         assert api.client.get("/v1/deployments", params=query).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("target", "what", "help"),
+    [
+        ("lvm", "nothing compiles for target 'lvm'", "did you mean 'llvm'?"),
+        ("llvm:x86-64-v5", "llvm has no 'x86-64-v5'", "did you mean 'x86-64-v4'?"),
+    ],
+)
+def test_a_target_that_nothing_compiles_for_leaves_the_deployment_as_it_is(
+    api: Api, target: str, what: str, help: str
+) -> None:
+    api.upload()
+    api.client.put("/v1/deployments/net", json={"model": "net"})
+    before = api.client.get("/v1/deployments").json()
+    refused = problem(api.client.put("/v1/deployments/net", json={"model": "net", "targets": ["c", target]}))
+    assert (refused["status"], refused["code"]) == (422, "RLX-E433")
+    assert what in refused["detail"]
+    assert help in str(refused)
+    assert api.client.get("/v1/deployments").json() == before
+
+
 def test_a_profile_is_kept_as_it_came(api_on_both: Api) -> None:
     client = api_on_both.client
     trace = b'{"traceEvents": [ ]}'

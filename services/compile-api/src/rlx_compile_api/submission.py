@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from rlx_base.errors import RequestError
 from rlx_compile_api.identifiers import job_key, new_id, task_key
 from rlx_compile_api.levels import CpuChoice
 from rlx_compile_api.orchestration import Orchestration
 from rlx_compile_api.repository.jobs import get_job
 from rlx_compile_api.repository.models import get_version
 from rlx_compile_api.tables import JobRow, TaskRow
+from rlx_compile_api.targets import split_target
 from rlx_wire.api import CompileRequest, Job, ModelVersion
 from rlx_wire.targets import TARGETS
 
@@ -121,22 +119,12 @@ class Submission:
 
 
 def _named(targets: tuple[str, ...], choose_cpu: CpuChoice) -> list[tuple[str, str]]:
-    """Each target with its CPU, once. `host` is not a name: nobody here knows which host is meant."""
+    """Each target with its CPU, once."""
     chosen: str | None = None
     named: dict[tuple[str, str], None] = {}
     for text in targets:
-        target, _, device = text.partition(":")
-        if target not in TARGETS:
-            raise RequestError("E433", what=f"nothing compiles for target {target!r}", help=_hint(target, TARGETS))
-        devices = TARGETS[target].devices
-        if device and device not in devices:
-            raise RequestError("E433", what=f"{target} has no {device!r}", help=_hint(device, devices))
+        target, device = split_target(text)
         if not device and (device := TARGETS[target].default or "") == "":
             device = chosen = chosen or choose_cpu()
         named[target, device] = None
     return list(named)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

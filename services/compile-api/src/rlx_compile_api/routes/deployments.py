@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from rlx_compile_api.repository import deployments
 from rlx_compile_api.routes.parameters import Cursor, NamePath
 from rlx_compile_api.service import Held
+from rlx_compile_api.targets import split_target
 from rlx_wire.api import Deployment, DeploymentList, DeploymentRequest
 
 __all__ = ["router"]
@@ -43,6 +44,9 @@ async def list_deployments(
 @router.put("/{name}")
 def put_deployment(service: Held, name: NamePath, wanted: DeploymentRequest) -> Deployment:
     """Creates or replaces one."""
+    # Before anything is written: the deployment that is there keeps running.
+    for target in wanted.targets:
+        split_target(target)
     deployment = service.database.write(
         lambda session: deployments.put_deployment(session, name, wanted, service.clock())
     )
