@@ -44,7 +44,8 @@ def test_inputs_may_lie_in_memory_as_they_like(bundle, x, y) -> None:
     ("inputs", "what"),
     [
         ({}, "input x is missing"),
-        ({"x": np.zeros(8, np.float32), "z": 1}, "it has no input z"),
+        ({"x": np.zeros(8, np.float32), "z": 1}, "there is no input 'z'"),
+        ({"z": 1}, "there is no input 'z'; input x is missing"),
         ({"x": np.zeros(8)}, "input x must be float32, not float64"),
         ({"x": np.zeros(7, np.float32)}, "input x must have shape 8, not 7"),
         ({"x": np.zeros((8, 1), np.float32)}, "input x must have shape 8, not 8 × 1"),

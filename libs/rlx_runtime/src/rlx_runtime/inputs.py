@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,12 +32,13 @@ class Binding:
 def bind(manifest: Manifest, inputs: Mapping[str, Any]) -> Binding:
     """Matches named arrays to the manifest's inputs. Raises E415 with what was expected; never casts or reshapes."""
     names = [spec.name for spec in manifest.inputs]
+    # The unknown names first: one that is misspelt is missing too, and the misspelling is what is to be mended.
+    unknown = [str(name) for name in inputs if name not in names]
+    if unknown:
+        raise _wrong(manifest, _unknown(unknown, [name for name in names if name not in inputs]))
     missing = [name for name in names if name not in inputs]
     if missing:
         raise _wrong(manifest, f"input {', '.join(missing)} is missing")
-    unknown = [str(name) for name in inputs if name not in names]
-    if unknown:
-        raise _wrong(manifest, f"it has no input {', '.join(unknown)}")
     dims: dict[str, int] = {}
     arrays = []
     for spec in manifest.inputs:
@@ -82,6 +84,18 @@ def _shape(spec: TensorSpec, dims: Mapping[str, int] | None = None) -> str:
     known = {name: f"{name}={size}" for name, size in (dims or {}).items()}
     sizes = [known.get(size, size) if isinstance(size, str) else str(size) for size in spec.shape]
     return " × ".join(sizes) or "scalar"
+
+
+def _unknown(unknown: Sequence[str], missing: Sequence[str]) -> str:
+    """Names each input that there is not, with the missing one that is nearest; then what is missing besides."""
+    texts, left = [], list(missing)
+    for name in unknown:
+        near = difflib.get_close_matches(name, left, n=1)
+        texts.append(f"there is no input {name!r}" + (f"; did you mean {near[0]!r}?" if near else ";"))
+        left = [other for other in left if other not in near]
+    if left:
+        texts.append(f"input {', '.join(left)} is missing")
+    return " ".join(texts).rstrip(";")
 
 
 def _wrong(manifest: Manifest, what: str) -> RequestError:
