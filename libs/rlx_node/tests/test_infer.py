@@ -93,7 +93,11 @@ async def test_a_model_that_is_deployed_and_not_loaded_yet_asks_to_come_again(cl
     assert int(first.headers["retry-after"]) > 0
     assert "version 4 is being loaded for llvm" in first.json()["detail"]
     waiting = await node.http.post("/v1/infer", json=ask(target="c"))
-    assert "version 4 is not compiled for c yet" in waiting.json()["detail"]
+    assert "nothing has compiled version 4 for c" in waiting.json()["detail"]
+    assert "ask again in a moment" in first.text
+    assert "ask again in a moment" not in waiting.text, "nobody compiles it meanwhile"
+    assert "`client.compile('m', ['c'], version=4)`" in waiting.text
+    assert "`rlx compile --remote URL -m FILE -t c`" in waiting.text
     assert (await node.http.get("/v2/models/m/ready")).status_code == 503
 
 

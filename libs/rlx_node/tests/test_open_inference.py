@@ -103,7 +103,7 @@ async def test_the_repository_lists_what_is_loaded_and_what_is_awaited(node: Nod
             "name": "n",
             "version": "1",
             "state": "UNAVAILABLE",
-            "reason": "version 1 is not compiled for llvm yet",
+            "reason": "nothing has compiled version 1 for llvm",
         },
     ]
 

@@ -121,7 +121,7 @@ async def repository_index(actor: Held) -> list[RepositoryModel]:
             name=name,
             version=version,
             state="UNAVAILABLE",
-            reason=actor.reconciler.pending(name, version, None, ()) or "",
+            reason=pending.why if (pending := actor.reconciler.pending(name, version, None, ())) else "",
         )
         for name, version in deployed
     ]

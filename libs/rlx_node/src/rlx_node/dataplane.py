@@ -226,7 +226,7 @@ class DataPlane:
         served = {(copy.version, copy.target) for copy in loaded}
         pending = self._reconciler.pending(model, version, target, served)
         if pending is not None:
-            return RequestError("E414", model=model, why=pending)
+            return RequestError("E414", model=model, why=pending.why, help=pending.help)
         if not loaded:
             return RequestError("E412", model=model)
         missing = " ".join(f"{what} {value}" for what, value in (("version", version), ("target", target)) if value)

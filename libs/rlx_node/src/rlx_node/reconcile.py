@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from rlx_base.errors import RlxError
@@ -17,12 +18,20 @@ from rlx_node.holdings import Holdings
 from rlx_wire.api import Deployment
 from rlx_wire.nodes import NodeRecord, NodeView
 
-__all__ = ["Reconciler"]
+__all__ = ["Pending", "Reconciler"]
 
 _log = logging.getLogger("rlx.node")
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Why a model cannot run yet. `help` says what to do where to ask again would not be enough."""
+
+    why: str
+    help: str | None = None
 
 
 class Reconciler:
@@ -66,7 +75,7 @@ class Reconciler:
 
     def pending(
         self, model: str, version: str | None, target: str | None, served: Collection[tuple[str, str]]
-    ) -> str | None:
+    ) -> Pending | None:
         """Why a model that is deployed cannot run yet; None where nothing of it that was asked for is open.
 
         `served` are the versions and targets of it that some node has loaded.
@@ -79,9 +88,9 @@ class Reconciler:
                     continue
                 digests = [artifact.digest for artifact in compiled(wanted, deployment.artifacts)]
                 if not digests:
-                    return f"version {deployment.version} is not compiled for {wanted} yet"
+                    return _uncompiled(deployment, wanted)
                 failed = next((self._failures[digest] for digest in digests if digest in self._failures), None)
-                return failed or f"version {deployment.version} is being loaded for {wanted}"
+                return Pending(failed or f"version {deployment.version} is being loaded for {wanted}")
         return None
 
     def _desired(self) -> frozenset[Replica]:
@@ -114,6 +123,16 @@ class Reconciler:
             case Unload(replica):
                 await self._holdings.unload(replica)
                 _log.info("serves %s version %s on %s no more", replica.model, replica.version, replica.target)
+
+
+def _uncompiled(deployment: Deployment, target: str) -> Pending:
+    """A deployment compiles nothing, and a node does not see the jobs: whoever asks may have to ask for one first."""
+    model, version = deployment.model, deployment.version
+    return Pending(
+        f"nothing has compiled version {version} for {target}",
+        f"where `rlx jobs --model {model}` shows no job for it, `rlx compile --remote URL -m FILE -t {target}` or "
+        f"`client.compile({model!r}, [{target!r}], version={version})` compiles it",
+    )
 
 
 def _digest(action: Action) -> str:

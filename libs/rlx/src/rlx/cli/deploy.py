@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlx.cli.remote import DEFAULT_ENDPOINT, ApiKey, Endpoint, connect
 from rlx.cli.terminal import Json, columns, fail, show
 
-__all__ = ["deploy", "register"]
+if TYPE_CHECKING:
+    from rlx_wire.api import Deployment
+
+__all__ = ["deploy", "deployed_text", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,5 +49,19 @@ def deploy(
         else:
             targets = [name.strip() for name in target.split(",")]
             made = client.deploy(model, targets, version=version, replicas=replicas, node_selector=labels)
-            wanted = f"{made.name}: version {made.version} for {', '.join(made.targets)}"
-            show(made.model_dump(mode="json"), as_json, f"{wanted}; `rlx nodes` shows where it is loaded")
+            show(made.model_dump(mode="json"), as_json, deployed_text(made, endpoint.split(",")[0].strip()))
+
+
+def deployed_text(made: Deployment, url: str) -> str:
+    """What was deployed, and which targets nothing is compiled for: a deployment loads code, and compiles none."""
+    from rlx_cluster.deployments import compiled
+
+    text = f"{made.name}: version {made.version} for {', '.join(made.targets)}; `rlx nodes` shows where it is loaded"
+    lacking = [target for target in made.targets if not compiled(target, made.artifacts)]
+    if not lacking:
+        return text
+    return (
+        f"{text}\nnothing has compiled it for {', '.join(lacking)} yet: "
+        f"`rlx compile --remote {url} -m FILE -t {','.join(lacking)}` does, unless a job of "
+        f"`rlx jobs --model {made.model}` is at it"
+    )
