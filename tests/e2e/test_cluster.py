@@ -135,9 +135,13 @@ def test_without_gss_and_redis_requests_go_on_and_a_new_gss_is_filled_by_the_nod
 def test_the_log_is_json_and_carries_the_request(cluster: ProcessCluster, tmp_path: Path) -> None:
     headers = {"X-Request-Id": "find-me"}
     httpx.get(f"{cluster.url('scheduler')}/v1/node", headers=headers, timeout=5)
-    lines = [line for line in cluster.log("scheduler").splitlines() if "find-me" in line]
-    assert lines
-    assert all(line.startswith("{") for line in lines)
+
+    def found() -> list[str]:
+        return [line for line in cluster.log("scheduler").splitlines() if "find-me" in line]
+
+    # A request is logged once it is over, which its caller may know first.
+    until(found, 10, "the request is in the log")
+    assert all(line.startswith("{") for line in found())
 
 
 def test_a_node_that_is_told_to_stop_drains_and_leaves(cluster: ProcessCluster) -> None:
